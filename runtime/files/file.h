@@ -106,6 +106,8 @@ class OutputFile {
   // error otherwise.
   [[nodiscard]] Status WriteAt(uint64_t offset, std::span<const uint8_t> bytes);
   [[nodiscard]] Status Commit();
+  // Whether it is written to directly, as a pipe.
+  [[nodiscard]] bool is_stream() const { return target_.empty(); }
 
  private:
   OutputFile() = default;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "runtime/importers/fill.h"
 #include "runtime/importers/tensor_set.h"
@@ -178,7 +178,7 @@ bool IsConstant(const BlockAffine& affine) { return affine.scale == 0 && affine.
 
 float ZeroOf(const BlockAffine& affine) {
   if (affine.scale == 0) return IsConstant(affine) ? 1 : 0;
-  return static_cast<float>(static_cast<double>(affine.offset) / static_cast<double>(affine.scale));
+  return affine.offset / affine.scale;
 }
 
 // A matrix within the file.
@@ -209,13 +209,13 @@ class BlockMatrix {
   int64_t blocks_;  // of a column
   int64_t groups_;  // of a block
   int64_t columns_;
-  bool has_constants_ = false;
+  std::shared_ptr<uint8_t[]> constants_;  // of each block: whether groups have no scale
 };
 
 void BlockMatrix::ReadScales(CodeSource* out) {
   out->scales.resize(Size(blocks_ * groups_ * columns_));
   if (format_.offsets) out->zeros.resize(out->scales.size());
-  std::atomic<bool> constants{false};
+  if (format_.offsets) constants_ = std::make_shared<uint8_t[]>(Size(columns_ * blocks_));
   // A few columns at a time: each is read as it lies, and a line of the scales is written at once.
   constexpr int64_t kColumns = 16;
   const int64_t groups = blocks_ * groups_;
@@ -224,21 +224,20 @@ void BlockMatrix::ReadScales(CodeSource* out) {
     const int64_t columns = std::min(kColumns, columns_ - first);
     std::vector<BlockAffine> affines(Size(columns * groups));
     for (int64_t i = 0; i < columns * blocks_; ++i) {
-      format_.scales(Block(first, i), affines.data() + i * groups_);
+      BlockAffine* const here = affines.data() + i * groups_;
+      format_.scales(Block(first, i), here);
+      if (!format_.offsets) continue;
+      constants_[first * blocks_ + i] = std::any_of(here, here + groups_, IsConstant) ? 1 : 0;
     }
-    bool constant = false;
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t c = 0; c < columns; ++c) {
         const BlockAffine affine = affines[Size(c * groups + g)];
         const size_t at = Size(g * columns_ + first + c);
-        constant |= IsConstant(affine);
         out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
         if (format_.offsets) out->zeros[at] = ZeroOf(affine);
       }
     }
-    if (constant) constants.store(true, std::memory_order_relaxed);
   });
-  has_constants_ = constants.load();
 }
 
 // Makes the codes of groups without a scale 0.
@@ -254,7 +253,8 @@ void BlockMatrix::ClearConstants(const uint8_t* block, int chunk, uint8_t* out) 
 
 void BlockMatrix::ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const {
   const int64_t chunks = format_.block.elements / kChunk;  // of a block
-  const uint8_t* block = Block(column, row / format_.block.elements);
+  int64_t number = column * blocks_ + row / format_.block.elements;
+  const uint8_t* block = Block(0, number);
   // Columns are read one after the other, and lie apart: their memory is asked for in time.
   constexpr int64_t kAhead = 16;
   if (column + kAhead < columns_) {
@@ -265,9 +265,10 @@ void BlockMatrix::ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t*
   auto chunk = static_cast<int>(row / kChunk % chunks);
   for (int64_t i = 0; i < count; i += kChunk) {
     format_.decode(block, chunk, out + i);
-    if (has_constants_) ClearConstants(block, chunk, out + i);
+    if (constants_ && constants_[number] != 0) ClearConstants(block, chunk, out + i);
     if (++chunk < chunks) continue;
     chunk = 0;
+    ++number;
     block += format_.block.bytes;
   }
 }

@@ -16,6 +16,7 @@
 
 #include "runtime/importers/fill.h"
 #include "runtime/importers/importers.h"
+#include "runtime/weights/code_loops.h"
 #include "support/extents.h"
 
 namespace tarsia {
@@ -126,6 +127,62 @@ WeightInfo IntegerInfo(int bits, int64_t k, int64_t n, int64_t group, const Tens
   return info;
 }
 
+// The codes of a row.
+void ReadRow(const GptqTensors& t, int64_t row, int64_t column, int64_t count, uint8_t* to) {
+  const int64_t bit = row * t.bits;
+  const uint8_t* const words = t.qweight->data + (bit / kStreamWordBits * t.n + column) * 4;
+  const int shift = static_cast<int>(bit % kStreamWordBits);
+  const uint32_t mask = (uint32_t{1} << t.bits) - 1;
+  if (shift + t.bits <= kStreamWordBits) {
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] = static_cast<uint8_t>(LoadU32(words + 4 * i) >> shift & mask);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = static_cast<uint8_t>(StreamBits(words + 4 * i, shift, t.bits, t.n));
+  }
+}
+
+TileMap::Fill CodesOf(const GptqTensors& t, const std::vector<int32_t>& gather) {
+  if (!gather.empty()) {
+    return FromRows([t, gather](int64_t row, int64_t column, int64_t count, uint8_t* to) {
+      ReadRow(t, gather[Size(row)], column, count, to);
+    });
+  }
+  return [t](const Region& region, uint8_t* out, int64_t stride) {
+    // Whole rows of words, if no code lies in two of them.
+    const int64_t codes = kStreamWordBits / t.bits;
+    const bool whole = 8 % t.bits == 0 && region.row % codes == 0;
+    const int64_t split = region.columns / kSplitWords * kSplitWords;
+    int64_t i = 0;
+    for (; whole && i + codes <= region.rows; i += codes) {
+      const int64_t word = ((region.row + i) / codes * t.n + region.column) * 4;
+      SplitWords(t.qweight->data + word, split, t.bits, out + i * stride, stride);
+      for (int64_t j = 0; j < codes && split < region.columns; ++j) {
+        ReadRow(t, region.row + i + j, region.column + split, region.columns - split,
+                out + (i + j) * stride + split);
+      }
+    }
+    for (; i < region.rows; ++i) {
+      ReadRow(t, region.row + i, region.column, region.columns, out + i * stride);
+    }
+  };
+}
+
+// The codes of a word of AWQ in the order of the columns.
+void ReadAwqWord(uint32_t word, uint8_t* to) {
+  const uint32_t low = word & 0x0F0F0F0FU, high = word >> 4 & 0x0F0F0F0FU;
+  to[0] = static_cast<uint8_t>(low);
+  to[1] = static_cast<uint8_t>(low >> 16);
+  to[2] = static_cast<uint8_t>(high);
+  to[3] = static_cast<uint8_t>(high >> 16);
+  to[4] = static_cast<uint8_t>(low >> 8);
+  to[5] = static_cast<uint8_t>(low >> 24);
+  to[6] = static_cast<uint8_t>(high >> 8);
+  to[7] = static_cast<uint8_t>(high >> 24);
+}
+
 }  // namespace
 
 Result<CodeSource> ReadGptq(const TensorSet& set, const std::string& layer,
@@ -147,22 +204,7 @@ Result<CodeSource> ReadGptq(const TensorSet& set, const std::string& layer,
           static_cast<float>(StreamBits(row, n * t.bits, t.bits, 1) + add);
     }
   }
-  out.codes =
-      FromRows([t, gather = out.gather](int64_t row, int64_t column, int64_t count, uint8_t* to) {
-        const int64_t bit = (gather.empty() ? row : gather[Size(row)]) * t.bits;
-        const uint8_t* const words = t.qweight->data + (bit / kStreamWordBits * t.n + column) * 4;
-        const int shift = static_cast<int>(bit % kStreamWordBits);
-        const uint32_t mask = (uint32_t{1} << t.bits) - 1;
-        if (shift + t.bits <= kStreamWordBits) {
-          for (int64_t i = 0; i < count; ++i) {
-            to[i] = static_cast<uint8_t>(LoadU32(words + 4 * i) >> shift & mask);
-          }
-          return;
-        }
-        for (int64_t i = 0; i < count; ++i) {
-          to[i] = static_cast<uint8_t>(StreamBits(words + 4 * i, shift, t.bits, t.n));
-        }
-      });
+  out.codes = CodesOf(t, out.gather);
   DropMiddleZeros(&out);
   return out;
 }
@@ -195,7 +237,11 @@ Result<CodeSource> ReadAwq(const TensorSet& set, const std::string& layer,
   }
   out.codes = FromRows([qweight, words](int64_t row, int64_t column, int64_t count, uint8_t* to) {
     const uint8_t* const from = qweight->data + row * words * 4;
-    for (int64_t i = 0; i < count; ++i) {
+    int64_t i = 0;
+    for (; column % kPerWord == 0 && i + kPerWord <= count; i += kPerWord) {
+      ReadAwqWord(LoadU32(from + (column + i) / kPerWord * 4), to + i);
+    }
+    for (; i < count; ++i) {
       const int64_t at = column + i;
       const int shift = 4 * kAwqNibble[at % kPerWord];
       to[i] = static_cast<uint8_t>(LoadU32(from + at / kPerWord * 4) >> shift & 15);

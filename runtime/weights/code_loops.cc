@@ -15,20 +15,65 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void Words(const uint8_t* HWY_RESTRICT codes, std::span<const CodeMove> moves,
-           uint32_t* HWY_RESTRICT lanes) {
-  const hn::CappedTag<uint32_t, kCodeLanes> d;
-  const hn::Rebind<uint8_t, decltype(d)> bytes;
-  for (size_t t = 0; t < kCodeLanes; t += hn::Lanes(d)) {
-    auto word = hn::Zero(d);
-    for (const CodeMove& move : moves) {
-      const auto code = hn::PromoteTo(d, hn::LoadU(bytes, codes + move.slot * kCodeLanes + t));
-      const auto bits = hn::And(code, hn::Set(d, move.mask));
-      word = hn::Or(word, move.shift >= 0 ? hn::ShiftLeftSame(bits, move.shift)
-                                          : hn::ShiftRightSame(bits, -move.shift));
-    }
-    hn::StoreU(word, d, lanes + t);
+using WordTag = hn::CappedTag<uint32_t, kCodeLanes>;
+
+// A word of the threads from `codes` on.
+HWY_INLINE hn::Vec<WordTag> Word(const uint8_t* HWY_RESTRICT codes, const CodeMove* move,
+                                 const CodeMove* end) {
+  const WordTag d;
+  const hn::Rebind<uint8_t, WordTag> bytes;
+  auto word = hn::Zero(d);
+  for (; move != end; ++move) {
+    const auto code = hn::PromoteTo(d, hn::LoadU(bytes, codes + move->slot * kCodeLanes));
+    const auto bits = hn::And(code, hn::Set(d, move->mask));
+    word = hn::Or(word, move->shift >= 0 ? hn::ShiftLeftSame(bits, move->shift)
+                                         : hn::ShiftRightSame(bits, -move->shift));
   }
+  return word;
+}
+
+void Words(const uint8_t* HWY_RESTRICT codes, const CodeMove* HWY_RESTRICT moves,
+           const uint32_t* HWY_RESTRICT first, int64_t words, uint8_t* HWY_RESTRICT out) {
+  const WordTag d;
+  auto* const to = reinterpret_cast<uint32_t*>(out);
+  for (size_t t = 0; t < kCodeLanes; t += hn::Lanes(d)) {
+    const auto word = [&](int64_t w) HWY_ATTR {
+      return Word(codes + t, moves + first[w], moves + first[w + 1]);
+    };
+    if (words == 4) {
+      hn::StoreInterleaved4(word(0), word(1), word(2), word(3), d, to + 4 * t);
+    } else if (words == 2) {
+      hn::StoreInterleaved2(word(0), word(1), d, to + 2 * t);
+    } else {
+      hn::StoreU(word(0), d, to + t);
+    }
+  }
+}
+
+void Split(const uint8_t* HWY_RESTRICT words, int64_t count, int bits, uint8_t* HWY_RESTRICT out,
+           int64_t out_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  const int mask = (1 << bits) - 1;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int j = 0; j < 32 / bits; ++j) {
+      const int byte = words[4 * i + j * bits / 8];
+      out[j * out_stride + i] = static_cast<uint8_t>(byte >> j * bits % 8 & mask);
+    }
+  }
+#else
+  const hn::Full128<uint8_t> d;
+  const auto mask = hn::Set(d, static_cast<uint8_t>((1 << bits) - 1));
+  for (int64_t i = 0; i < count; i += kSplitWords) {
+    hn::Vec<decltype(d)> bytes[4];
+    hn::LoadInterleaved4(d, words + 4 * i, bytes[0], bytes[1], bytes[2], bytes[3]);
+    uint8_t* to = out + i;
+    for (const auto& byte : bytes) {
+      for (int shift = 0; shift < 8; shift += bits, to += out_stride) {
+        hn::StoreU(hn::And(hn::ShiftRightSame(byte, shift), mask), d, to);
+      }
+    }
+  }
+#endif
 }
 
 void Quads(const uint8_t* HWY_RESTRICT codes, std::span<const uint32_t> first, int64_t step,
@@ -92,11 +137,16 @@ HWY_AFTER_NAMESPACE();
 namespace tarsia::internal {
 
 HWY_EXPORT(Words);
+HWY_EXPORT(Split);
 HWY_EXPORT(Quads);
 HWY_EXPORT(Transpose);
 
-void WordsOfCodes(const uint8_t* codes, std::span<const CodeMove> moves, uint32_t* lanes) {
-  TARSIA_DISPATCH(Words)(codes, moves, lanes);
+void WordsOfCodes(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
+                  uint8_t* out) {
+  TARSIA_DISPATCH(Words)(codes, moves, first, words, out);
+}
+void CodesOfWords(const uint8_t* words, int64_t count, int bits, uint8_t* out, int64_t out_stride) {
+  TARSIA_DISPATCH(Split)(words, count, bits, out, out_stride);
 }
 void QuadsOfCodes(const uint8_t* codes, std::span<const uint32_t> first, int64_t step,
                   uint8_t* out) {
@@ -111,8 +161,13 @@ void TransposeOfCodes(const uint8_t* in, int64_t in_stride, int64_t rows, uint8_
 
 namespace tarsia {
 
-void MakeWords(const uint8_t* codes, std::span<const CodeMove> moves, uint32_t* lanes) {
-  internal::WordsOfCodes(codes, moves, lanes);
+void MakeWords(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
+               uint8_t* out) {
+  internal::WordsOfCodes(codes, moves, first, words, out);
+}
+
+void SplitWords(const uint8_t* words, int64_t count, int bits, uint8_t* out, int64_t out_stride) {
+  internal::CodesOfWords(words, count, bits, out, out_stride);
 }
 
 void GatherQuads(const uint8_t* codes, std::span<const uint32_t> first, int64_t step,

@@ -19,8 +19,10 @@ struct CodeMove {
   int shift = 0;
 };
 
-// The word of each thread of a warp that `moves` make: lanes[thread].
-void MakeWords(const uint8_t* codes, std::span<const CodeMove> moves, uint32_t* lanes);
+// Words of each thread of a warp that lie together: 1, 2 or 4. Word w is made by the moves from
+// first[w] to first[w + 1] of `moves`; that of thread t is word t * words + w of `out`.
+void MakeWords(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
+               uint8_t* out);
 
 // Slots whose thread t has the code of row t % 4, column t / 4: four rows of 8 codes, `step` bytes
 // apart, from codes[first[i]] on for slot i.
@@ -31,6 +33,11 @@ void GatherQuads(const uint8_t* codes, std::span<const uint32_t> first, int64_t 
 inline constexpr int64_t kTransposedCodes = 16;
 void TransposeCodes(const uint8_t* in, int64_t in_stride, int64_t rows, uint8_t* out,
                     int64_t out_stride);
+
+// Code j of word i of `count` words, a multiple of kSplitWords: out[j * out_stride + i]. The codes
+// of a word lie the lowest first, and have 1, 2, 4 or 8 bits.
+inline constexpr int64_t kSplitWords = 16;
+void SplitWords(const uint8_t* words, int64_t count, int bits, uint8_t* out, int64_t out_stride);
 
 }  // namespace tarsia
 

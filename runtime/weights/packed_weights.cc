@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -15,6 +14,8 @@
 #include "runtime/diagnostics.h"
 #include "runtime/weights/scale_rows.h"
 #include "runtime/weights/tsw.h"
+#include "runtime/weights/weight_image.h"
+#include "runtime/weights/weight_range.h"
 #include "support/extents.h"
 
 namespace tarsia {
@@ -85,6 +86,8 @@ Status CheckLists(const CodeSource& source) {
   TARSIA_CHECK(CheckCount("scales", source.scales.size(), scales));
   const bool zeros = info.zero != ZeroPoint::kNone;
   TARSIA_CHECK(CheckCount("zero points", source.zeros.size(), zeros ? scales : 0));
+  TARSIA_CHECK(ScaleRows(info, WeightPart::kScales).CheckFinite(source.scales));
+  if (zeros) TARSIA_CHECK(ScaleRows(info, WeightPart::kZeros).CheckFinite(source.zeros));
   if (!source.gather.empty()) {
     TARSIA_CHECK(CheckCount("entries of the gather list", source.gather.size(), Size(info.k)));
     TARSIA_CHECK(CheckGather(source.gather, info.k));
@@ -97,82 +100,49 @@ Status CheckLists(const CodeSource& source) {
   return OkStatus();
 }
 
-// What rounding to f16 makes an infinity.
-bool IsBeyondF16(double value) { return std::abs(value) >= 65520; }
-
-// Weights for operands of f16 are numbers of f16: products of many rows dequantise them to it. The
-// codes are looked at only where some code times the scale would be beyond.
-Status CheckRange(const WeightInfo& info, std::span<const float> scales,
-                  std::span<const float> zeros, const TileMap& map, const uint8_t* codes) {
-  if (info.compute != kF16) return OkStatus();
-  const std::vector<float> values = CodeValues(info);
-  double least = 0;
-  double most = 0;
-  for (const float value : values) {
-    if (!std::isfinite(value)) continue;
-    least = std::min(least, static_cast<double>(value));
-    most = std::max(most, static_cast<double>(value));
-  }
-  const auto weight = [&](double value, size_t group) {
-    const double zero = zeros.empty() ? 0 : static_cast<double>(zeros[group]);
-    return (value - zero) * static_cast<double>(scales[group]);
+// A list as a part that is one piece.
+template <typename T>
+Status WriteList(std::span<const T> list, const PartRange& range, WeightImage* image) {
+  PartPieces pieces;
+  pieces.count = range.bytes != 0 ? 1 : 0;
+  pieces.offset = [&](int64_t piece) { return piece != 0 ? range.bytes : 0; };
+  pieces.make = [&](int64_t /*piece*/, uint8_t* out) {
+    std::memcpy(out, list.data(), list.size_bytes());
   };
-  std::atomic<bool> suspect{false};
-  ParallelFor(info.groups(), [&](int64_t row) {
-    int beyond = 0;
-    for (int64_t i = row * info.n; i < (row + 1) * info.n; ++i) {
-      beyond |= IsBeyondF16(weight(least, Size(i))) || IsBeyondF16(weight(most, Size(i))) ? 1 : 0;
-    }
-    if (beyond != 0) suspect.store(true, std::memory_order_relaxed);
-  });
-  if (!suspect.load()) return OkStatus();
-
-  const int64_t n = info.n;
-  std::mutex mutex;
-  int64_t first = info.k * n;
-  double found = 0;
-  const auto take = [&](const Region& region, const uint8_t* in, int64_t stride) {
-    for (int64_t row = 0; row < region.rows; ++row) {
-      const int64_t at = (region.row + row) * n + region.column;
-      const size_t group = Size((region.row + row) / info.group * n + region.column);
-      for (int64_t i = 0; i < region.columns; ++i) {
-        const float value = values[in[row * stride + i]];
-        if (!std::isfinite(value)) continue;
-        const double one = weight(static_cast<double>(value), group + Size(i));
-        if (!IsBeyondF16(one)) continue;
-        const std::lock_guard lock(mutex);
-        if (at + i >= first) continue;
-        first = at + i;
-        found = one;
-      }
-    }
-  };
-  map.Unpack(codes, take);
-  if (first == info.k * n) return OkStatus();
-  return MakeDiagnostic(diag::kWeightsRange, {}, first / n, first % n, found, DTypeName(kF16));
+  return image->Make(range, pieces, {});
 }
 
-// Writes codes, scales and zero points to their places.
+// Writes all parts.
 Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Progress& progress,
-                  uint8_t* image, bool* finite) {
+                  WeightImage* image, bool* finite) {
   const WeightInfo& info = source.info;
   const std::vector<uint8_t> specials =
       info.codebook.empty() ? NotFinite(info.type) : std::vector<uint8_t>();
-  const auto at = [&](WeightPart part) { return image + places[part].offset; };
   Seen seen;
   const TileMap map(places.codes);
-  if (!map.Pack(Watch(source, specials, &seen), at(WeightPart::kCodes), progress)) {
-    return MakeDiagnostic(diag::kWeightsCancelled, {});
-  }
+  const TileMap::Fill fill = Watch(source, specials, &seen);
+  TARSIA_CHECK(image->Make(places[WeightPart::kCodes], map.Pieces(fill), progress));
   if ((seen.bits.load() & ~CodeMask(info.type)) != 0) {
     return MakeDiagnostic(diag::kWeightsCode, {}, info.type.bits, DTypeName(info.type));
   }
   *finite = !seen.special.load();
-  TARSIA_CHECK(ScaleRows(info, WeightPart::kScales).Pack(source.scales, at(WeightPart::kScales)));
+  TARSIA_CHECK(
+      ScaleRows(info, WeightPart::kScales).Pack(source.scales, places[WeightPart::kScales], image));
   if (info.zero != ZeroPoint::kNone) {
-    TARSIA_CHECK(ScaleRows(info, WeightPart::kZeros).Pack(source.zeros, at(WeightPart::kZeros)));
+    TARSIA_CHECK(
+        ScaleRows(info, WeightPart::kZeros).Pack(source.zeros, places[WeightPart::kZeros], image));
   }
-  return CheckRange(info, source.scales, source.zeros, map, at(WeightPart::kCodes));
+  TARSIA_CHECK(WriteList<int32_t>(source.gather, places[WeightPart::kGather], image));
+  return WriteList<float>(info.codebook, places[WeightPart::kCodebook], image);
+}
+
+// The description of what is packed, checked.
+Result<WeightInfo> InfoOf(const CodeSource& source) {
+  WeightInfo info = source.info;
+  info.gathers = !source.gather.empty();
+  TARSIA_CHECK(PlaceWeights(info));
+  TARSIA_CHECK(CheckLists(source));
+  return info;
 }
 
 }  // namespace
@@ -198,15 +168,33 @@ Result<PackedWeights> PackedWeights::Assemble(
 }
 
 Result<PackedWeights> PackedWeights::Pack(const CodeSource& source, const Progress& progress) {
-  WeightInfo info = source.info;
-  info.gathers = !source.gather.empty();
-  TARSIA_CHECK(PlaceWeights(info));
-  TARSIA_CHECK(CheckLists(source));
-  return Assemble(info, source.gather,
-                  [&](const WeightPlaces& places, uint8_t* image, bool* finite) {
-                    return WriteParts(source, places, progress, image, finite);
-                  });
+  TARSIA_TRY(const WeightInfo info, InfoOf(source));
+  const auto write = [&](const WeightPlaces& places, uint8_t* image, bool* finite) -> Status {
+    MemoryImage memory(image);
+    TARSIA_CHECK(WriteParts(source, places, progress, &memory, finite));
+    return WeightRange(info, source.scales, source.zeros)
+        .Check(TileMap(places.codes), image + places[WeightPart::kCodes].offset);
+  };
+  return Assemble(info, source.gather, write);
 }
+
+Result<TswSummary> PackedWeights::PackTo(const CodeSource& source, OutputFile* file,
+                                         const Progress& progress) {
+  TARSIA_TRY(WeightInfo info, InfoOf(source));
+  // The header of a stream comes first, and some weights must be looked at again.
+  if (file->is_stream() || WeightRange(info, source.scales, source.zeros).MayExceed()) {
+    TARSIA_TRY(const PackedWeights packed, Pack(source, progress));
+    TARSIA_CHECK(file->Write(packed.image()));
+    return packed.Summary();
+  }
+  TARSIA_TRY(const WeightPlaces places, PlaceWeights(info));
+  FileImage image(file);
+  TARSIA_CHECK(WriteParts(source, places, progress, &image, &info.finite));
+  TARSIA_TRY(const uint64_t hash, image.Finish(info, places.bytes));
+  return TswSummary{std::move(info), places.bytes, hash};
+}
+
+TswSummary PackedWeights::Summary() const { return {info_, image_.size(), HashOfData(image_)}; }
 
 Result<PackedWeights> PackedWeights::FromImage(std::span<const uint8_t> image,
                                                std::shared_ptr<const void> owner) {
@@ -264,7 +252,8 @@ Status PackedWeights::Verify() const {
   TARSIA_CHECK(CheckCodebook(info_.codebook));
   TARSIA_CHECK(CheckGather(gather(), info_.k));
   if (!places_.codes.IsPacked()) return OkStatus();
-  return CheckRange(info_, scales, zeros, TileMap(places_.codes), part(WeightPart::kCodes).data());
+  return WeightRange(info_, scales, zeros)
+      .Check(TileMap(places_.codes), part(WeightPart::kCodes).data());
 }
 
 std::vector<int32_t> PackedWeights::gather() const {

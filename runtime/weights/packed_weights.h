@@ -27,7 +27,14 @@ struct CodeSource {
   std::vector<int32_t> gather;  // k entries, or empty
 };
 
-// The same, unpacked again.
+// What a .tsw file has become.
+struct TswSummary {
+  WeightInfo info;
+  uint64_t bytes = 0;
+  uint64_t hash = 0;  // of the data
+};
+
+// The same as a CodeSource, unpacked again.
 struct UnpackedWeights {
   std::vector<uint8_t> codes;  // [k, n]
   std::vector<float> scales;
@@ -41,6 +48,10 @@ class PackedWeights {
   // cannot hold; a weight (before tensor_scale) that f16 cannot, for operands of f16; lists of the
   // wrong size; no memory; cancelled.
   static Result<PackedWeights> Pack(const CodeSource& source, const Progress& progress = {});
+  // The same into a file, which is to be committed then, with a few megabytes of memory. Errors:
+  // the file cannot be written.
+  static Result<TswSummary> PackTo(const CodeSource& source, OutputFile* file,
+                                   const Progress& progress = {});
   // Makes an image whose codes, scales and zero points `write` puts into their places; it may also
   // change whether all codes are finite.
   static Result<PackedWeights> Assemble(
@@ -55,6 +66,7 @@ class PackedWeights {
   [[nodiscard]] const WeightPlaces& places() const { return places_; }
   // The contents of the .tsw file.
   [[nodiscard]] std::span<const uint8_t> image() const { return image_; }
+  [[nodiscard]] TswSummary Summary() const;
   [[nodiscard]] std::span<const uint8_t> part(WeightPart part) const {
     const PartRange& range = places_[part];
     return image_.subspan(range.offset, range.bytes);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "dtypes/bulk.h"
@@ -285,8 +286,9 @@ WeightInfo QuantisedInfo(const FloatMatrix& w, const QuantiseWeights& request) {
 
 }  // namespace
 
-Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeights& request,
-                                      const Progress& progress) {
+Status Quantise(const FloatMatrix& w, const QuantiseWeights& request,
+                const std::function<Status(const CodeSource&, const Progress&)>& use,
+                const Progress& progress) {
   QuantiseWeights whole = request;
   QuantiseSpec& spec = whole.spec;
   if (spec.group == 0) spec.group = std::max<int64_t>(w.k, 1);
@@ -314,7 +316,18 @@ Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeight
   source.codes = [&](const Region& region, uint8_t* out, int64_t stride) {
     quantiser.Codes(source, region, out, stride);
   };
-  return PackedWeights::Pack(source, half(true));
+  return use(source, half(true));
+}
+
+Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeights& request,
+                                      const Progress& progress) {
+  std::optional<PackedWeights> out;
+  const auto pack = [&](const CodeSource& source, const Progress& rest) -> Status {
+    TARSIA_TRY(out, PackedWeights::Pack(source, rest));
+    return OkStatus();
+  };
+  TARSIA_CHECK(Quantise(w, request, pack, progress));
+  return *std::move(out);
 }
 
 }  // namespace tarsia

@@ -3,6 +3,8 @@
 #ifndef TARSIA_RUNTIME_WEIGHTS_QUANTISE_H_
 #define TARSIA_RUNTIME_WEIGHTS_QUANTISE_H_
 
+#include <functional>
+
 #include "runtime/weights/float_matrix.h"
 #include "runtime/weights/packed_weights.h"
 
@@ -15,7 +17,13 @@ struct QuantiseWeights {
   // in NVFP4; other scales never do.
 };
 
-// Errors: those of QuantiseGroups and of PackedWeights::Pack.
+// Quantises, and calls `use` with the source, which lives as long as the call, and the progress of
+// the second half. Errors: those of QuantiseGroups and of `use`.
+Status Quantise(const FloatMatrix& w, const QuantiseWeights& request,
+                const std::function<Status(const CodeSource&, const Progress&)>& use,
+                const Progress& progress = {});
+
+// Errors: those of Quantise and of PackedWeights::Pack.
 Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeights& request,
                                       const Progress& progress = {});
 

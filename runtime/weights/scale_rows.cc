@@ -14,18 +14,20 @@
 namespace tarsia {
 namespace {
 
-// Calls work(i) for each row on all cores; the least i for which it is false, else `rows`.
-template <typename Work>
-int64_t FirstWithout(int64_t rows, const Work& work) {
-  std::atomic<int64_t> first{rows};
-  ParallelFor(rows, [&](int64_t i) {
-    if (work(i)) return;
-    int64_t known = first.load();
-    while (i < known && !first.compare_exchange_weak(known, i)) {
+// The least of the rows that several threads note.
+class FirstRow {
+ public:
+  explicit FirstRow(int64_t rows) : first_(rows) {}
+  void Note(int64_t row) {
+    int64_t known = first_.load();
+    while (row < known && !first_.compare_exchange_weak(known, row)) {
     }
-  });
-  return first.load();
-}
+  }
+  [[nodiscard]] int64_t value() const { return first_.load(); }  // `rows`: none
+
+ private:
+  std::atomic<int64_t> first_;
+};
 
 bool AllFinite(std::span<const float> values) {
   int bad = 0;
@@ -58,31 +60,48 @@ bool ScaleRows::Holds(std::span<const float> row, const uint8_t* packed) const {
 }
 
 Status ScaleRows::CheckFinite(std::span<const float> values) const {
-  const int64_t row = FirstWithout(rows_, [&](int64_t i) {
-    return AllFinite(values.subspan(Size(i * columns_), Size(columns_)));
+  FirstRow first(rows_);
+  ParallelFor(rows_, [&](int64_t i) {
+    if (!AllFinite(values.subspan(Size(i * columns_), Size(columns_)))) first.Note(i);
   });
-  if (row == rows_) return OkStatus();
-  const auto* const first = values.data() + row * columns_;
-  const auto* const bad =
-      std::find_if(first, first + columns_, [](float value) { return !std::isfinite(value); });
-  return MakeDiagnostic(diag::kWeightsNotFinite, {}, NameOf(part_), row, bad - first, *bad);
+  if (first.value() == rows_) return OkStatus();
+  const auto row = values.subspan(Size(first.value() * columns_), Size(columns_));
+  const auto bad = std::find_if(row.begin(), row.end(), [](float x) { return !std::isfinite(x); });
+  return MakeDiagnostic(diag::kWeightsNotFinite, {}, NameOf(part_), first.value(),
+                        bad - row.begin(), *bad);
 }
 
-Status ScaleRows::Pack(std::span<const float> values, uint8_t* out) const {
-  TARSIA_CHECK(CheckFinite(values));
-  const int64_t row = FirstWithout(rows_, [&](int64_t i) {
-    const auto from = values.subspan(Size(i * columns_), Size(columns_));
-    uint8_t* const to = out + i * row_bytes_;
-    CastBulk(kF32, from.data(), type_, to, from.size());
-    return Holds(from, to);
-  });
-  if (row == rows_) return OkStatus();
-  for (int64_t column = 0;; ++column) {
-    const auto one = values.subspan(Size(row * columns_ + column), 1);
-    if (Holds(one, out + row * row_bytes_ + column * number_bytes_)) continue;
-    return MakeDiagnostic(diag::kWeightsValue, {}, NameOf(part_), row, column, one[0],
-                          DTypeName(type_));
+bool ScaleRows::PackRow(std::span<const float> row, uint8_t* out) const {
+  CastBulk(kF32, row.data(), type_, out, row.size());
+  std::fill(out + columns_ * number_bytes_, out + row_bytes_, uint8_t{0});
+  return Holds(row, out);
+}
+
+// The first number of a row that its type does not hold.
+Diagnostic ScaleRows::Mismatch(std::span<const float> values, int64_t row) const {
+  int64_t column = 0;
+  for (;; ++column) {
+    const float value = values[Size(row * columns_ + column)];
+    uint8_t code[sizeof(float)];
+    CastBulk(kF32, &value, type_, code, 1);
+    if (!Holds({&value, 1}, code)) break;
   }
+  return MakeDiagnostic(diag::kWeightsValue, {}, NameOf(part_), row, column,
+                        values[Size(row * columns_ + column)], DTypeName(type_));
+}
+
+Status ScaleRows::Pack(std::span<const float> values, const PartRange& range,
+                       WeightImage* image) const {
+  FirstRow first(rows_);
+  PartPieces pieces;
+  pieces.count = rows_;
+  pieces.offset = [this](int64_t row) { return static_cast<uint64_t>(row * row_bytes_); };
+  pieces.make = [&](int64_t row, uint8_t* out) {
+    if (!PackRow(values.subspan(Size(row * columns_), Size(columns_)), out)) first.Note(row);
+  };
+  TARSIA_CHECK(image->Make(range, pieces, {}));
+  if (first.value() == rows_) return OkStatus();
+  return Mismatch(values, first.value());
 }
 
 std::vector<float> ScaleRows::Unpack(const uint8_t* in) const {

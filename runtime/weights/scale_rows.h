@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "runtime/weights/weight_image.h"
 #include "runtime/weights/weight_info.h"
 #include "support/result.h"
 
@@ -19,15 +20,17 @@ class ScaleRows {
   // Of the scales or the zero points of a matrix.
   ScaleRows(const WeightInfo& info, WeightPart part);
 
-  // Packs rows() * columns numbers, all of them finite, which the type must hold exactly, into
-  // memory of zeros. Errors: a number that is not, the first of them.
-  Status Pack(std::span<const float> values, uint8_t* out) const;
+  // Packs numbers, which must be finite. Errors: one that the type does not hold exactly, the first
+  // of them; those of WeightImage::Make.
+  Status Pack(std::span<const float> values, const PartRange& range, WeightImage* image) const;
   [[nodiscard]] std::vector<float> Unpack(const uint8_t* in) const;
   // Errors: a number that is not finite.
   [[nodiscard]] Status CheckFinite(std::span<const float> values) const;
   [[nodiscard]] bool PaddingIsZero(const uint8_t* in) const;
 
  private:
+  [[nodiscard]] bool PackRow(std::span<const float> row, uint8_t* out) const;
+  [[nodiscard]] Diagnostic Mismatch(std::span<const float> values, int64_t row) const;
   [[nodiscard]] bool Holds(std::span<const float> row, const uint8_t* packed) const;
 
   WeightPart part_;

@@ -46,11 +46,14 @@ void TileMap::MakeMoves() {
       }
     }
   }
-  for (int64_t word = 0; word < packed.bits.words(); ++word) {
+  first_move_.push_back(0);
+  for (const std::vector<CodeMove>& moves : by_word) {
+    moves_.insert(moves_.end(), moves.begin(), moves.end());
+    first_move_.push_back(static_cast<uint32_t>(moves_.size()));
+  }
+  for (int64_t word = 0; word < packed.bits.words(); word += pieces_.back().words) {
     const PackedWord place = PlaceOfPackedWord(threads_, packed.bits.words(), word);
-    const auto first = static_cast<uint32_t>(moves_.size());
-    moves_.insert(moves_.end(), by_word[Size(word)].begin(), by_word[Size(word)].end());
-    words_.push_back({first, static_cast<uint32_t>(moves_.size()), place.first, place.piece});
+    pieces_.push_back({word, place.piece, place.first});
   }
   // The buffer of a region is as wide as the region's tiles.
   const std::vector<uint32_t> table = packed.tile.LinearTable();
@@ -114,6 +117,12 @@ int64_t TileMap::Regions() const {
   return tiles[0] * ((tiles[1] + tiles_across_ - 1) / tiles_across_);
 }
 
+int64_t TileMap::FirstTile(int64_t number) const {
+  if (number == 0) return 0;
+  const int64_t across = (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_;
+  return number / across * layout_.tiles()[1] + number % across * tiles_across_;
+}
+
 Region TileMap::RegionOf(int64_t number) const {
   const int64_t across = (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_;
   Region out;
@@ -155,39 +164,46 @@ void TileMap::PackTile(const uint8_t* codes, const std::vector<uint32_t>& used, 
                        uint8_t* out) const {
   for (int64_t warp = 0; warp < threads_ / kWarp; ++warp) {
     Gather(codes, warp, by_slot);
-    for (const Word& word : words_) {
-      alignas(64) uint32_t lanes[kWarp];
-      MakeWords(by_slot, {moves_.data() + word.first, word.end - word.first}, lanes);
-      uint8_t* const to = out + 4 * (word.place + warp * kWarp * word.piece);
-      for (int64_t t = 0; t < kWarp; ++t) std::memcpy(to + 4 * t * word.piece, &lanes[t], 4);
+    for (const Piece& piece : pieces_) {
+      MakeWords(by_slot, moves_.data(), first_move_.data() + piece.word, piece.words,
+                out + 4 * (piece.place + warp * kWarp * piece.words));
     }
   }
   if (!complement_.empty() || !used.empty()) Mend(used, out);
 }
 
+// The codes' bits of a word of a warp, whose words of the threads lie `step` words apart.
+void TileMap::UnpackWord(const uint8_t* in, int64_t place, int64_t step, int64_t word,
+                         uint8_t* by_slot) const {
+  alignas(64) uint32_t lanes[kWarp];
+  for (int64_t t = 0; t < kWarp; ++t) {
+    const int64_t at = place + t * step;
+    std::memcpy(&lanes[t], in + 4 * at, 4);
+    if (!complement_.empty()) lanes[t] ^= complement_[Size(at)];
+  }
+  for (uint32_t m = first_move_[Size(word)]; m < first_move_[Size(word) + 1]; ++m) {
+    uint8_t* const to = by_slot + moves_[m].slot * kWarp;
+    const uint32_t mask = moves_[m].mask;
+    const int shift = moves_[m].shift;
+    if (shift >= 0) {
+      for (int64_t t = 0; t < kWarp; ++t) {
+        to[t] = static_cast<uint8_t>(to[t] | (lanes[t] >> shift & mask));
+      }
+    } else {
+      for (int64_t t = 0; t < kWarp; ++t) {
+        to[t] = static_cast<uint8_t>(to[t] | (lanes[t] << -shift & mask));
+      }
+    }
+  }
+}
+
 void TileMap::UnpackTile(const uint8_t* in, uint8_t* by_slot, uint8_t* codes) const {
   for (int64_t warp = 0; warp < threads_ / kWarp; ++warp) {
     std::fill_n(by_slot, slots_ * kWarp, uint8_t{0});
-    for (const Word& word : words_) {
-      alignas(64) uint32_t lanes[kWarp];
-      for (int64_t t = 0; t < kWarp; ++t) {
-        const size_t at = Size(word.place + (warp * kWarp + t) * word.piece);
-        std::memcpy(&lanes[t], in + 4 * at, 4);
-        if (!complement_.empty()) lanes[t] ^= complement_[at];
-      }
-      for (uint32_t m = word.first; m < word.end; ++m) {
-        uint8_t* const to = by_slot + moves_[m].slot * kWarp;
-        const uint32_t mask = moves_[m].mask;
-        const int shift = moves_[m].shift;
-        if (shift >= 0) {
-          for (int64_t t = 0; t < kWarp; ++t) {
-            to[t] = static_cast<uint8_t>(to[t] | (lanes[t] >> shift & mask));
-          }
-        } else {
-          for (int64_t t = 0; t < kWarp; ++t) {
-            to[t] = static_cast<uint8_t>(to[t] | (lanes[t] << -shift & mask));
-          }
-        }
+    for (const Piece& piece : pieces_) {
+      const int64_t place = piece.place + warp * kWarp * piece.words;
+      for (int64_t w = 0; w < piece.words; ++w) {
+        UnpackWord(in, place + w, piece.words, piece.word + w, by_slot);
       }
     }
     const uint32_t* const to = places_.data() + warp * slots_ * kWarp;
@@ -213,26 +229,31 @@ bool TileMap::PaddingIsZero(const uint8_t* in) const {
   return true;
 }
 
-bool TileMap::Pack(const Fill& fill, uint8_t* out, const Progress& progress) const {
+void TileMap::PackRegion(int64_t number, const Fill& fill, uint8_t* out) const {
   const int64_t stride = tiles_across_ * tile_columns_;
-  const int64_t tile_bytes = layout_.packed().tile_bits / 8;
-  const auto pack = [&](int64_t number) {
-    const Region region = RegionOf(number);
-    const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
-    const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
-    if (region.rows != tile_rows_ || region.columns != stride) {
-      std::fill_n(buffer.get(), tile_rows_ * stride, uint8_t{0});
-    }
-    fill(region, buffer.get(), stride);
-    const int64_t tile_row = region.row / tile_rows_;
-    for (int64_t x = 0; x < region.columns; x += tile_columns_) {
-      const int64_t tile_column = (region.column + x) / tile_columns_;
-      const int64_t tile = tile_row * layout_.tiles()[1] + tile_column;
-      PackTile(buffer.get() + x, Used(tile_row, tile_column), by_slot.get(),
-               out + tile * tile_bytes);
-    }
+  const Region region = RegionOf(number);
+  const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
+  const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
+  if (region.rows != tile_rows_ || region.columns != stride) {
+    std::fill_n(buffer.get(), tile_rows_ * stride, uint8_t{0});
+  }
+  fill(region, buffer.get(), stride);
+  const int64_t tile_row = region.row / tile_rows_;
+  for (int64_t x = 0; x < region.columns; x += tile_columns_) {
+    const int64_t tile_column = (region.column + x) / tile_columns_;
+    PackTile(buffer.get() + x, Used(tile_row, tile_column), by_slot.get(), out);
+    out += layout_.packed().tile_bits / 8;
+  }
+}
+
+PartPieces TileMap::Pieces(const Fill& fill) const {
+  PartPieces out;
+  out.count = Regions();
+  out.offset = [this](int64_t number) {
+    return static_cast<uint64_t>(FirstTile(number) * layout_.packed().tile_bits / 8);
   };
-  return ParallelFor(Regions(), pack, progress);
+  out.make = [this, &fill](int64_t number, uint8_t* to) { PackRegion(number, fill, to); };
+  return out;
 }
 
 bool TileMap::Unpack(const uint8_t* in, const Take& take, const Progress& progress) const {
@@ -242,10 +263,9 @@ bool TileMap::Unpack(const uint8_t* in, const Take& take, const Progress& progre
     const Region region = RegionOf(number);
     const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
     const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
-    const int64_t first = region.row / tile_rows_ * layout_.tiles()[1];
-    for (int64_t x = 0; x < region.columns; x += tile_columns_) {
-      const int64_t tile = first + (region.column + x) / tile_columns_;
-      UnpackTile(in + tile * tile_bytes, by_slot.get(), buffer.get() + x);
+    const uint8_t* tile = in + FirstTile(number) * tile_bytes;
+    for (int64_t x = 0; x < region.columns; x += tile_columns_, tile += tile_bytes) {
+      UnpackTile(tile, by_slot.get(), buffer.get() + x);
     }
     take(region, buffer.get(), stride);
   };

@@ -14,6 +14,7 @@
 #include "layout/mem_layout.h"
 #include "runtime/weights/code_loops.h"
 #include "runtime/weights/parallel.h"
+#include "runtime/weights/weight_image.h"
 
 namespace tarsia {
 
@@ -33,24 +34,23 @@ class TileMap {
   // `layout` is packed, whole, of rank 2.
   explicit TileMap(const MemLayout& layout);
 
-  [[nodiscard]] uint64_t bytes() const { return layout_.SizeBytes(bits_); }
+  // The packed matrix in pieces. `fill` writes the codes of a region, in the low bits. Both the map
+  // and `fill` must outlive the pieces.
+  [[nodiscard]] PartPieces Pieces(const Fill& fill) const;
 
-  // Packs the whole matrix into bytes() bytes. `fill` writes the codes of a region, in the low
-  // bits; it is called from several threads. Returns false if `progress` cancelled it.
-  bool Pack(const Fill& fill, uint8_t* out, const Progress& progress = {}) const;
-
-  // The inverse; `take` is given the codes of a region. Does not look at the padding.
+  // The inverse of packing; `take` is given the codes of a region, and is called from several
+  // threads. Does not look at the padding. Returns false if `progress` cancelled it.
   bool Unpack(const uint8_t* in, const Take& take, const Progress& progress = {}) const;
 
   // Whether every bit that holds no element is zero.
   [[nodiscard]] bool PaddingIsZero(const uint8_t* in) const;
 
  private:
-  struct Word {
-    uint32_t first = 0;  // of its moves
-    uint32_t end = 0;
+  // Words of a thread that lie together.
+  struct Piece {
+    int64_t word = 0;  // the first of them
+    int64_t words = 1;
     int64_t place = 0;  // of thread 0, in words
-    int64_t piece = 1;  // from thread to thread
   };
 
   void MakeMoves();
@@ -59,12 +59,17 @@ class TileMap {
   // The regions that are packed at a time: several tiles side by side.
   [[nodiscard]] int64_t Regions() const;
   [[nodiscard]] Region RegionOf(int64_t number) const;
+  // The first tile of a region, in the order of memory; of region Regions(): the number of tiles.
+  [[nodiscard]] int64_t FirstTile(int64_t number) const;
   // The bits of a tile that hold codes; empty: all of them.
   [[nodiscard]] const std::vector<uint32_t>& Used(int64_t tile_row, int64_t tile_column) const;
   void Mend(const std::vector<uint32_t>& used, uint8_t* tile) const;
   void Gather(const uint8_t* codes, int64_t warp, uint8_t* by_slot) const;
   void PackTile(const uint8_t* codes, const std::vector<uint32_t>& used, uint8_t* by_slot,
                 uint8_t* out) const;
+  void PackRegion(int64_t number, const Fill& fill, uint8_t* out) const;
+  void UnpackWord(const uint8_t* in, int64_t place, int64_t step, int64_t word,
+                  uint8_t* by_slot) const;
   void UnpackTile(const uint8_t* in, uint8_t* by_slot, uint8_t* codes) const;
 
   MemLayout layout_;
@@ -74,7 +79,8 @@ class TileMap {
   int64_t tile_rows_ = 0, tile_columns_ = 0;
   int64_t tiles_across_ = 1;  // in a region
   std::vector<CodeMove> moves_;
-  std::vector<Word> words_;
+  std::vector<uint32_t> first_move_;  // of each word; at the end: their number
+  std::vector<Piece> pieces_;
   std::vector<uint32_t> places_;  // [warp][slot][thread of the warp]: place in a region's buffer
   std::vector<uint32_t> quads_;   // [warp][slot]: that of thread 0; empty: not as in GatherQuads
   int64_t quad_step_ = 0;         // bytes from row to row of a quad

@@ -97,12 +97,17 @@ uint64_t HashOfData(std::span<const uint8_t> image) {
 }
 
 void WriteTswHeader(const WeightInfo& info, std::span<uint8_t> image) {
+  WriteTswHeader(info, image.size(), HashOfData(image), image.first<kTswHeaderBytes>());
+}
+
+void WriteTswHeader(const WeightInfo& info, uint64_t file_bytes, uint64_t data_hash,
+                    std::span<uint8_t, kTswHeaderBytes> header) {
   RawHeader raw = {};
   std::memcpy(raw.magic, kMagic.data(), kMagic.size());
   raw.version = kTswVersion;
   raw.header_bytes = kTswHeaderBytes;
-  raw.file_bytes = image.size();
-  raw.data_hash = HashOfData(image);
+  raw.file_bytes = file_bytes;
+  raw.data_hash = data_hash;
   raw.k = info.k;
   raw.n = info.n;
   raw.group = info.group;
@@ -121,7 +126,7 @@ void WriteTswHeader(const WeightInfo& info, std::span<uint8_t> image) {
   raw.first_n = info.first_n;
   PackedLayoutId(info.type, info.compute).copy(raw.id, kIdBytes - 1);
   raw.header_hash = HashOfHeader(raw);
-  std::memcpy(image.data(), &raw, sizeof raw);
+  std::memcpy(header.data(), &raw, sizeof raw);
 }
 
 Result<TswHeader> ReadTswHeader(std::span<const uint8_t> head, uint64_t file_bytes) {

@@ -41,6 +41,9 @@ struct TswHeader {
 
 // Writes the header of an image, whose other parts are complete, into its first bytes.
 void WriteTswHeader(const WeightInfo& info, std::span<uint8_t> image);
+// The same for a file of so many bytes, whose data have this hash.
+void WriteTswHeader(const WeightInfo& info, uint64_t file_bytes, uint64_t data_hash,
+                    std::span<uint8_t, kTswHeaderBytes> header);
 
 // Reads the header of a file of `file_bytes` bytes, of which `head` are the first. Treats it as
 // hostile. Errors: no .tsw, an unknown version or map, a damaged or contradictory header, a file of

@@ -206,7 +206,7 @@ class FileMatmul {
     json.Begin('{').Key("file").String(request_.out);
     json.Key("dtype").String(DTypeName(problem_.output)).Key("shape").Raw(ShapeText(shape_));
     json.Key("weights").Begin('{');
-    AppendWeights(*weights_, &json);
+    AppendWeights(weights_->Summary(), &json);
     json.End('}').Key("device").String(device_->name()).Key("candidate").String(kernel_);
     json.Key("nanoseconds").Number(static_cast<int64_t>(nanoseconds_));
     PrintText(to, json.End('}').Take());

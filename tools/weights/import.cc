@@ -27,7 +27,7 @@ struct ImportRequest {
 // What became of one of the weights.
 struct Outcome {
   const ModelWeights* weights = nullptr;
-  std::optional<PackedWeights> packed;
+  std::optional<TswSummary> packed;
   std::string file;   // where it was written
   std::string error;  // empty: none
 };
@@ -58,15 +58,10 @@ class Importer {
     auto source = weights.read();
     if (!source.ok()) return Report(&out, source.error());
     if (!request_.compute.empty()) source->info.compute = *FindDType(request_.compute);
-    auto packed = PackedWeights::Pack(*source, Call(weights));
+    const int code = request_.list ? Measure(&out, *source) : Write(&out, *source);
     done_ += weights.bytes;
-    if (!packed.ok()) return Report(&out, packed.error());
-    out.packed = *std::move(packed);
-    if (!request_.list) {
-      if (const int code = Write(&out); code != kDone) return code;
-    }
-    Print(out);
-    return kDone;
+    if (code == kDone) Print(out);
+    return code;
   }
 
   [[nodiscard]] Progress Call(const ModelWeights& weights) {
@@ -86,26 +81,39 @@ class Importer {
     return kRejected;
   }
 
-  int Write(Outcome* out) {
+  // Packs, and writes nothing.
+  int Measure(Outcome* out, const CodeSource& source) {
+    auto packed = PackedWeights::Pack(source, Call(*out->weights));
+    if (!packed.ok()) return Report(out, packed.error());
+    out->packed = packed->Summary();
+    return kDone;
+  }
+
+  int Write(Outcome* out, const CodeSource& source) {
     const std::string name = FileNameOf(out->weights->name) + ".tsw";
-    const auto [other, is_new] = names_.emplace(name, out->weights->name);
-    if (!is_new) {
+    if (const auto other = names_.find(name); other != names_.end()) {
       return Report(out, MakeDiagnostic(diag::kImportName, {}, name, other->second));
     }
-    out->file = request_.folder + "/" + name;
-    const auto image = out->packed->image();
-    const Status written =
-        WriteFile(out->file, {reinterpret_cast<const char*>(image.data()), image.size()});
-    if (written.ok()) return kDone;
-    PrintError(written.error());
-    return kEnvironment;
+    const std::string file = request_.folder + "/" + name;
+    bool file_failed = false;
+    auto packed = PackToFile(source, file, Call(*out->weights), &file_failed);
+    if (file_failed) {
+      bar_.Clear();
+      PrintError(packed.error());
+      return kEnvironment;
+    }
+    if (!packed.ok()) return Report(out, packed.error());
+    names_.emplace(name, out->weights->name);
+    out->file = file;
+    out->packed = *std::move(packed);
+    return kDone;
   }
 
   void Print(const Outcome& out) {
     bar_.Clear();
     if (!request_.json) {
       PrintText(stdout, fmt::format("{}: {}, {}\n", out.weights->name, out.weights->format,
-                                    WeightsText(out.packed->info())));
+                                    WeightsText(out.packed->info)));
       return;
     }
     json_.Begin('{').Key("name").String(out.weights->name);

@@ -134,15 +134,39 @@ int ReadFloats(const PackRequest& request, Floats* out) {
   return kDone;
 }
 
-int PackFloats(const PackRequest& request, const PackTypes& types,
-               std::optional<PackedWeights>* out) {
+// Writes the .tsw file of a source of codes, or its shard.
+int WriteSource(const PackRequest& request, const PackTypes& types, const std::string& name,
+                const CodeSource& source, const Progress& progress) {
+  if (types.parts == 1) {
+    bool file_failed = false;
+    const auto packed = PackToFile(source, request.output, progress, &file_failed);
+    if (file_failed) {
+      PrintError(packed.error());
+      return kEnvironment;
+    }
+    if (!packed.ok()) return Reject(name, packed.error());
+    PrintWeights(*packed, request.output, request.json);
+    return kDone;
+  }
+  const auto packed = PackedWeights::Pack(source, progress);
+  if (!packed.ok()) return Reject(name, packed.error());
+  const auto part = ShardOf(*packed, request.along == "k", types.part, types.parts);
+  if (!part.ok()) return Reject("--shard " + request.shard, part.error());
+  return WriteWeights(*part, request.output, request.json);
+}
+
+int PackFloats(const PackRequest& request, const PackTypes& types) {
   Floats w;
   if (const int code = ReadFloats(request, &w); code != kDone) return code;
   PackProgress progress;
-  auto packed = QuantiseAndPack(w.matrix, {SpecOf(request, types), types.compute}, progress.Call());
-  if (!packed.ok()) return Reject(w.file.source, packed.error());
-  *out = *std::move(packed);
-  return kDone;
+  int code = kDone;
+  const auto write = [&](const CodeSource& source, const Progress& rest) {
+    code = WriteSource(request, types, w.file.source, source, rest);
+    return OkStatus();
+  };
+  const Status quantised =
+      Quantise(w.matrix, {SpecOf(request, types), types.compute}, write, progress.Call());
+  return quantised.ok() ? code : Reject(w.file.source, quantised.error());
 }
 
 // Scales or zero points [K / group, N] (or [N, K / group]) as f32.
@@ -192,8 +216,7 @@ int ReadZeros(const PackRequest& request, DType type, CodeSource* source) {
   return CheckShape(request.zeros, shape, info);
 }
 
-int PackCodes(const PackRequest& request, const PackTypes& types,
-              std::optional<PackedWeights>* out) {
+int PackCodes(const PackRequest& request, const PackTypes& types) {
   InputTensor codes;
   if (const int code = ReadMatrix(request.codes, &codes); code != kDone) return code;
   if (codes.info.item_bytes != 1) {
@@ -232,10 +255,7 @@ int PackCodes(const PackRequest& request, const PackTypes& types,
     }
   };
   PackProgress progress;
-  auto packed = PackedWeights::Pack(source, progress.Call());
-  if (!packed.ok()) return Reject(codes.source, packed.error());
-  *out = *std::move(packed);
-  return kDone;
+  return WriteSource(request, types, codes.source, source, progress.Call());
 }
 
 int CheckRequest(const Command& command, const PackRequest& request) {
@@ -294,18 +314,8 @@ int Pack(const Args& args) {
   int code = CheckRequest(command, request);
   PackTypes types;
   if (code == kDone) code = FindTypes(command, request, &types);
-  std::optional<PackedWeights> packed;
-  if (code == kDone) {
-    code = request.codes.empty() ? PackFloats(request, types, &packed)
-                                 : PackCodes(request, types, &packed);
-  }
   if (code != kDone) return code;
-  if (types.parts > 1) {
-    auto part = ShardOf(*packed, request.along == "k", types.part, types.parts);
-    if (!part.ok()) return Reject("--shard " + request.shard, part.error());
-    packed = *std::move(part);
-  }
-  return WriteWeights(*packed, request.output, request.json);
+  return request.codes.empty() ? PackFloats(request, types) : PackCodes(request, types);
 }
 
 }  // namespace tarsia::tools

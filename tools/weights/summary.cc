@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "runtime/diagnostics.h"
+#include "runtime/files/file.h"
 #include "runtime/weights/packed_order.h"
-#include "runtime/weights/tsw.h"
 #include "tools/command.h"
 #include "tools/output.h"
 
@@ -27,8 +28,8 @@ std::string WeightsText(const WeightInfo& info) {
   return out;
 }
 
-void AppendWeights(const PackedWeights& weights, Json* json) {
-  const WeightInfo& info = weights.info();
+void AppendWeights(const TswSummary& weights, Json* json) {
+  const WeightInfo& info = weights.info;
   json->Key("type").String(DTypeName(info.type)).Key("shape");
   json->Raw(fmt::format("[{}, {}]", info.k, info.n));
   json->Key("layout").String(PackedLayoutId(info.type, info.compute));
@@ -40,8 +41,35 @@ void AppendWeights(const PackedWeights& weights, Json* json) {
   json->Key("codebook").Bool(!info.codebook.empty());
   json->Key("whole_shape").Raw(fmt::format("[{}, {}]", info.whole_k, info.whole_n));
   json->Key("first").Raw(fmt::format("[{}, {}]", info.first_k, info.first_n));
-  json->Key("bytes").Number(static_cast<int64_t>(weights.image().size()));
-  json->Key("hash").String(fmt::format("{:016x}", HashOfData(weights.image())));
+  json->Key("bytes").Number(static_cast<int64_t>(weights.bytes));
+  json->Key("hash").String(fmt::format("{:016x}", weights.hash));
+}
+
+Result<TswSummary> PackToFile(const CodeSource& source, const std::string& path,
+                              const Progress& progress, bool* file_failed) {
+  *file_failed = true;
+  TARSIA_TRY(OutputFile file, OutputFile::Create(path));
+  auto packed = PackedWeights::PackTo(source, &file, progress);
+  *file_failed = !packed.ok() && packed.error().info == &diag::kFileWrite;
+  if (!packed.ok()) return packed;
+  if (Status written = file.Commit(); !written.ok()) {
+    *file_failed = true;
+    return written.TakeError();
+  }
+  return packed;
+}
+
+void PrintWeights(const TswSummary& weights, const std::string& path, bool json) {
+  std::FILE* const to = path == "-" ? stderr : stdout;
+  if (json) {
+    Json out;
+    out.Begin('{').Key("file").String(path);
+    AppendWeights(weights, &out);
+    PrintText(to, out.End('}').Take());
+  } else {
+    PrintText(to, fmt::format("{}: {}, {} bytes\n", path == "-" ? "standard output" : path,
+                              WeightsText(weights.info), weights.bytes));
+  }
 }
 
 int WriteWeights(const PackedWeights& weights, const std::string& path, bool json) {
@@ -52,16 +80,7 @@ int WriteWeights(const PackedWeights& weights, const std::string& path, bool jso
     PrintError(written.error());
     return kEnvironment;
   }
-  std::FILE* const to = path == "-" ? stderr : stdout;
-  if (json) {
-    Json out;
-    out.Begin('{').Key("file").String(path);
-    AppendWeights(weights, &out);
-    PrintText(to, out.End('}').Take());
-  } else {
-    PrintText(to, fmt::format("{}: {}, {} bytes\n", path == "-" ? "standard output" : path,
-                              WeightsText(weights.info()), image.size()));
-  }
+  PrintWeights(weights.Summary(), path, json);
   return kDone;
 }
 

@@ -60,7 +60,7 @@ int Describe(const UnpackRequest& request, const PackedWeights& packed) {
   if (request.json) {
     Json json;
     json.Begin('{').Key("file").String(request.file);
-    AppendWeights(packed, &json);
+    AppendWeights(packed.Summary(), &json);
     PrintOut(json.End('}').Take());
     return kDone;
   }

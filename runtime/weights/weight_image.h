@@ -1,0 +1,82 @@
+// Where the image of packed weights is made: in memory, or in a file, a few megabytes at a time, so
+// that weights of any size need no memory of their own.
+#ifndef TARSIA_RUNTIME_WEIGHTS_WEIGHT_IMAGE_H_
+#define TARSIA_RUNTIME_WEIGHTS_WEIGHT_IMAGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/diagnostics.h"
+#include "runtime/files/file.h"
+#include "runtime/weights/parallel.h"
+#include "runtime/weights/weight_info.h"
+#include "support/result.h"
+
+namespace tarsia {
+
+// The bytes of a part, piece by piece, without a gap.
+struct PartPieces {
+  int64_t count = 0;
+  std::function<uint64_t(int64_t)> offset;  // of a piece in the part; of piece `count`: the end
+  // Writes all bytes of a piece. Called in any order, from several threads.
+  std::function<void(int64_t piece, uint8_t* out)> make;
+};
+
+class WeightImage {
+ public:
+  WeightImage() = default;
+  WeightImage(const WeightImage&) = delete;
+  WeightImage& operator=(const WeightImage&) = delete;
+  virtual ~WeightImage() = default;
+
+  // Makes a part on all cores. Parts come in the order of their offsets; what lies between them is
+  // zero. Errors: cancelled; the file cannot be written.
+  virtual Status Make(const PartRange& range, const PartPieces& pieces,
+                      const Progress& progress) = 0;
+};
+
+class MemoryImage final : public WeightImage {
+ public:
+  // `image` is zero, and must outlive this.
+  explicit MemoryImage(uint8_t* image) : image_(image) {}
+  Status Make(const PartRange& range, const PartPieces& pieces, const Progress& progress) override;
+
+ private:
+  uint8_t* image_;
+};
+
+class FileImage final : public WeightImage {
+ public:
+  // The file is empty, no stream, and must outlive this.
+  explicit FileImage(OutputFile* file);
+  ~FileImage() override;
+  Status Make(const PartRange& range, const PartPieces& pieces, const Progress& progress) override;
+  // Ends the image, of so many bytes, with its header. The hash of its data.
+  Result<uint64_t> Finish(const WeightInfo& info, uint64_t bytes);
+
+ private:
+  class Hash;
+  // Bytes for an offset of the file.
+  struct Chunk {
+    std::unique_ptr<uint8_t[]> data;
+    uint64_t capacity = 0;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  void Reserve(uint64_t offset, uint64_t bytes);
+  Status Flush();
+  Status Append(const uint8_t* data, uint64_t bytes);
+
+  OutputFile* file_;
+  std::unique_ptr<Hash> hash_;
+  uint64_t end_;  // of what is in the file
+  Chunk made_;    // is being made
+  Chunk full_;    // is complete, and is not in the file yet
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_RUNTIME_WEIGHTS_WEIGHT_IMAGE_H_
