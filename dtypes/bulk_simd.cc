@@ -348,6 +348,30 @@ HWY_INLINE VU32 FinishF32(VU32 magnitude, VU32 sign) {
                 sign);
 }
 
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86 && !defined(HWY_DISABLE_F16C)
+// The instruction keeps other bits of a NaN.
+void WidenF16Lanes(const void* src, void* dst, size_t n) {
+  const auto* const from = static_cast<const hwy::float16_t*>(src);
+  auto* const to = static_cast<float*>(dst);
+  const F32 d;
+  const hn::Rebind<hwy::float16_t, F32> half;
+  const auto widen = [&](hn::Vec<decltype(half)> in) HWY_ATTR {
+    const VU32 bits = hn::BitCast(U32(), hn::PromoteTo(d, in));
+    const VU32 sign = hn::And(bits, Constant(0x80000000));
+    return hn::BitCast(d, FinishF32(hn::And(bits, Constant(0x7FFFFFFF)), sign));
+  };
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    hn::StoreU(widen(hn::LoadU(half, from + i)), d, to + i);
+  }
+  if (i == n) return;
+  alignas(64) uint16_t rest[64] = {};
+  alignas(64) float widened[64];
+  std::memcpy(rest, from + i, 2 * (n - i));
+  hn::StoreU(widen(hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(rest))), d, widened);
+  std::memcpy(to + i, widened, 4 * (n - i));
+}
+#else
 void WidenF16Lanes(const void* src, void* dst, size_t n) {
   ForEachVector<uint16_t, uint32_t>(src, dst, n, [](VU32 half) HWY_ATTR {
     const VU32 magnitude = hn::And(half, Constant(0x7FFF));
@@ -370,6 +394,8 @@ void WidenF16Lanes(const void* src, void* dst, size_t n) {
     return FinishF32(out, sign);
   });
 }
+
+#endif
 
 void WidenBF16Lanes(const void* src, void* dst, size_t n) {
   ForEachVector<uint16_t, uint32_t>(src, dst, n, [](VU32 half) HWY_ATTR {

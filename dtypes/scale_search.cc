@@ -1,6 +1,7 @@
 #include "dtypes/scale_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -200,6 +201,16 @@ Levels LevelsOf(const QuantiseSpec& spec) {
 }
 
 double RoundTo(DType type, double value) {
+  // In the range of normal numbers, what f16 and bf16 do not hold of the 52 bits is rounded away.
+  const bool half = type == kF16;
+  const double magnitude = std::fabs(value);
+  if ((half || type == kBF16) && magnitude >= (half ? 0x1p-14 : 0x1p-126) &&
+      magnitude <= (half ? 0x1.ffcp15 : 0x1.fep127)) {
+    const int lost = 52 - type.mantissa;
+    auto bits = std::bit_cast<uint64_t>(value);
+    bits += (uint64_t{1} << (lost - 1)) - 1 + (bits >> lost & 1);
+    return std::bit_cast<double>(bits >> lost << lost);
+  }
   const CastOptions options{Rounding::kNearestEven, Overflow::kSaturate};
   return DecodeToDouble(type, EncodeFromDouble(type, value, options));
 }

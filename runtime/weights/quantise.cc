@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -21,8 +22,8 @@ namespace {
 using internal::Affine;
 using internal::Chooser;
 
-constexpr int64_t kColumns = 256;  // of a block of work
-constexpr int64_t kRows = 128;
+constexpr int64_t kColumns = 1024;  // of a block of work
+constexpr int64_t kRows = 16;       // are read at a time
 
 // The first weight, in row-major order, that cannot be quantised.
 class FirstBad {
@@ -83,13 +84,18 @@ class Quantiser {
   void Codes(const CodeSource& source, const Region& region, uint8_t* out, int64_t stride) const;
 
  private:
+  [[nodiscard]] bool AllowsNegative() const {
+    return spec_.zero != ZeroPoint::kNone || chooser_.levels.Least() < 0;
+  }
   // Reads a region; false if it has a weight that cannot be quantised, which is noted.
   bool ReadChecked(const Region& region, float* out, int64_t stride);
   void ChooseGroup(const Region& region, CodeSource* out);
+  bool FindRanges(const Region& region, Ranges* out);
+  bool FindRanges16(const Region& region, Ranges* out) const;
   void ChooseByRange(const Region& region, Affine* out);
   void ChooseByAll(const Region& region, Affine* out);
-  void IntegerCodes(const float* w, const float* scales, const float* zeros, int64_t count,
-                    uint8_t* out) const;
+  void IntegerCodes(const float* w, const float* scales, const float* zeros, const float* inverses,
+                    int64_t count, uint8_t* out) const;
   void FloatCodes(const float* w, const float* scales, int64_t count, uint8_t* out) const;
 
   const FloatMatrix& w_;
@@ -100,7 +106,7 @@ class Quantiser {
 
 bool Quantiser::ReadChecked(const Region& region, float* out, int64_t stride) {
   w_.Read(region, out, stride);
-  const bool no_negative = spec_.zero == ZeroPoint::kNone && chooser_.levels.Least() >= 0;
+  const bool no_negative = !AllowsNegative();
   for (int64_t i = 0; i < region.rows; ++i) {
     const float* const row = out + i * stride;
     if (!HasBad(row, region.columns, no_negative)) continue;
@@ -113,16 +119,47 @@ bool Quantiser::ReadChecked(const Region& region, float* out, int64_t stride) {
   return true;
 }
 
-void Quantiser::ChooseByRange(const Region& region, Affine* out) {
-  Ranges ranges(region.columns);
-  std::vector<float> w(Size(std::min(kRows, region.rows) * region.columns));
+// Whether a region was read without a weight that cannot be quantised.
+bool Quantiser::FindRanges(const Region& region, Ranges* out) {
+  const auto w =
+      std::make_unique_for_overwrite<float[]>(Size(std::min(kRows, region.rows) * region.columns));
   for (int64_t i = 0; i < region.rows; i += kRows) {
     const Region part{region.row + i, region.column, std::min(kRows, region.rows - i),
                       region.columns};
-    if (!ReadChecked(part, w.data(), region.columns)) return;
-    for (int64_t r = 0; r < part.rows; ++r)
-      ranges.Add(w.data() + r * region.columns, region.columns);
+    if (!ReadChecked(part, w.get(), region.columns)) return false;
+    for (int64_t r = 0; r < part.rows; ++r) out->Add(w.get() + r * region.columns, region.columns);
   }
+  return true;
+}
+
+// The same by integers, for rows of f16 or bf16. Also false where FindRanges must look at a region.
+bool Quantiser::FindRanges16(const Region& region, Ranges* out) const {
+  std::vector<int16_t> least(Size(region.columns), INT16_MAX);
+  std::vector<int16_t> most(Size(region.columns), INT16_MIN);
+  AddRanges16(w_.data + (region.row * w_.n + region.column) * 2, w_.n * 2, region.rows,
+              region.columns, least.data(), most.data());
+  // Infinities and NaNs are the ends of the order.
+  const int16_t infinity = w_.type == kF16 ? 0x7C00 : 0x7F80;
+  const auto negative = static_cast<int16_t>(AllowsNegative() ? -infinity : 0);
+  int bad = 0;
+  for (size_t j = 0; j < least.size(); ++j) {
+    bad |= static_cast<int>(least[j] < negative) | static_cast<int>(most[j] >= infinity);
+  }
+  if (bad != 0) return false;
+  std::vector<uint16_t> codes(2 * least.size());
+  for (size_t j = 0; j < least.size(); ++j) {
+    codes[j] = Unsortable16(least[j]);
+    codes[least.size() + j] = Unsortable16(most[j]);
+  }
+  CastBulk(w_.type, codes.data(), kF32, out->least.data(), least.size());
+  CastBulk(w_.type, codes.data() + least.size(), kF32, out->most.data(), most.size());
+  return true;
+}
+
+void Quantiser::ChooseByRange(const Region& region, Affine* out) {
+  Ranges ranges(region.columns);
+  const bool quick = !w_.transposed && (w_.type == kF16 || w_.type == kBF16);
+  if (!(quick && FindRanges16(region, &ranges)) && !FindRanges(region, &ranges)) return;
   for (int64_t j = 0; j < region.columns; j += spec_.columns) {
     const auto first = j, last = std::min(j + spec_.columns, region.columns);
     const float least =
@@ -183,20 +220,25 @@ Result<bool> Quantiser::ChooseScales(CodeSource* out, const Progress& progress) 
   return all;
 }
 
-// Codes of the nearest integers: by quotients in f32 where these decide, else by the exact rule.
-void Quantiser::IntegerCodes(const float* w, const float* scales, const float* zeros, int64_t count,
-                             uint8_t* out) const {
+// Codes of the nearest integers: by products in f32 where these decide, else by the exact rule.
+void Quantiser::IntegerCodes(const float* w, const float* scales, const float* zeros,
+                             const float* inverses, int64_t count, uint8_t* out) const {
   const IntegerRange range{static_cast<float>(chooser_.levels.Least()),
                            static_cast<float>(chooser_.levels.Most()),
                            static_cast<int32_t>(CodeMask(spec_.type))};
   const int64_t blocks = count / kQuickCodes;
   std::vector<uint8_t> unsure(Size(blocks) + 1, 1);  // the last: what does not fill a block
-  QuickCodes(w, scales, zeros, blocks, range, out, unsure.data());
+  QuickCodes(w, inverses, zeros, blocks, range, out, unsure.data());
   for (int64_t first = 0; first < count; first += kQuickCodes) {
     if (unsure[Size(first / kQuickCodes)] == 0) continue;
     for (int64_t j = first; j < std::min(first + kQuickCodes, count); ++j) {
-      const Affine affine{static_cast<double>(scales[j]),
-                          zeros != nullptr ? static_cast<double>(zeros[j]) : 0.0};
+      const float zero = zeros != nullptr ? zeros[j] : 0;
+      int32_t code = 0;
+      if (QuickCode(w[j], inverses[j], zero, range, &code)) {
+        out[j] = static_cast<uint8_t>(code);
+        continue;
+      }
+      const Affine affine{static_cast<double>(scales[j]), static_cast<double>(zero)};
       out[j] = chooser_.CodeOf(static_cast<double>(w[j]), affine);
     }
   }
@@ -215,18 +257,29 @@ void Quantiser::FloatCodes(const float* w, const float* scales, int64_t count, u
 
 void Quantiser::Codes(const CodeSource& source, const Region& region, uint8_t* out,
                       int64_t stride) const {
-  std::vector<float> w(Size(region.rows * region.columns));
-  w_.Read(region, w.data(), region.columns);
+  // A few rows at a time stay in the cache; columns are read once.
+  const int64_t at_once = w_.transposed ? region.rows : 4;
+  const auto w = std::make_unique_for_overwrite<float[]>(Size(at_once * region.columns));
   const bool integers =
       spec_.type.IsInteger() && spec_.codebook == nullptr && chooser_.tensor_scale == 1;
+  std::vector<float> inverses(integers ? Size(region.columns) : 0);
   for (int64_t i = 0; i < region.rows; ++i) {
+    if (i % at_once == 0) {
+      w_.Read({region.row + i, region.column, std::min(at_once, region.rows - i), region.columns},
+              w.get(), region.columns);
+    }
     const size_t at = Size((region.row + i) / spec_.group * w_.n + region.column);
-    const float* const row = w.data() + i * region.columns;
+    const float* const row = w.get() + i % at_once * region.columns;
     const float* const scales = source.scales.data() + at;
     const float* const zeros = source.zeros.empty() ? nullptr : source.zeros.data() + at;
     uint8_t* const codes = out + i * stride;
     if (integers) {
-      IntegerCodes(row, scales, zeros, region.columns, codes);
+      if (i == 0 || (region.row + i) % spec_.group == 0) {
+        for (size_t j = 0; j < inverses.size(); ++j) {
+          inverses[j] = InverseOf(scales[j], zeros != nullptr ? zeros[j] : 0);
+        }
+      }
+      IntegerCodes(row, scales, zeros, inverses.data(), region.columns, codes);
     } else if (spec_.type.IsFloat()) {
       FloatCodes(row, scales, region.columns, codes);
     } else {
