@@ -13,6 +13,11 @@ void FloatMatrix::Read(const Region& region, float* out, int64_t stride) const {
   if (!transposed) {
     for (int64_t i = 0; i < region.rows; ++i) {
       const uint8_t* const from = data + ((region.row + i) * n + region.column) * item;
+      // Rows lie apart: one that may be read soon is asked for in time.
+      const int64_t ahead = std::min<int64_t>(4, k - 1 - region.row - i);
+      for (int64_t line = 0; line < region.columns * item; line += 64) {
+        __builtin_prefetch(from + ahead * n * item + line);
+      }
       CastBulk(type, from, kF32, out + i * stride, Size(region.columns));
     }
     return;
