@@ -67,9 +67,10 @@ def write_gguf(path, kind, size, random):
         blocks.tofile(file)
 
 
-def measure(label, source, command, rounds):
+def measure(label, source, output, command, rounds):
     walls, cpus = [], []
     for _ in range(rounds):
+        output.unlink(missing_ok=True)  # to replace a file takes longer
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
         walls.append(time.perf_counter() - start)
@@ -98,21 +99,21 @@ def main():
         n = int(options.mb * 1e6 / 2 / k) // 64 * 64
         part = random.standard_normal((k // 8, n), dtype=np.float32).astype(np.float16)
         np.save(weights, np.concatenate([part] * 8))
-        measure("pack f16 to u4", weights,
+        measure("pack f16 to u4", weights, folder / "w.tsw",
                 [options.tarsia, "pack", weights, "--type", "u4", "--group", 128, "--zero", "int",
                  "-o", folder / "w.tsw"], options.rounds)
         weights.unlink()
         (folder / "w.tsw").unlink()
         gptq = folder / "gptq.safetensors"
         write_gptq(gptq, options.mb / 2, random)
-        measure("import GPTQ", gptq,
+        measure("import GPTQ", gptq, folder / "out" / "l.tsw",
                 [options.tarsia, "import", gptq, "-o", folder / "out", "--format", "gptq-v1",
                  "--bits", 4, "--group", 128], options.rounds)
         gptq.unlink()
         for kind in ("q4_0", "q4_k"):
             path = folder / f"{kind}.gguf"
             write_gguf(path, kind, options.mb / 2, random)
-            measure(f"import {kind.upper()}", path,
+            measure(f"import {kind.upper()}", path, folder / "out" / "blk.0.weight.tsw",
                     [options.tarsia, "import", path, "-o", folder / "out"], options.rounds)
             path.unlink()
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -129,7 +130,12 @@ void Scales6K(const uint8_t* b, BlockAffine* out) {
   for (int i = 0; i < 16; ++i) out[i] = {d * static_cast<float>(SignedByte(b[192 + i])), 0};
 }
 
-constexpr int kMostGroups = 16;  // of a block
+// The scales of blocks that lie one after the other.
+template <void (*kScales)(const uint8_t* block, BlockAffine* out)>
+void Every(const uint8_t* data, int64_t block_bytes, int64_t groups, int64_t blocks,
+           BlockAffine* out) {
+  for (int64_t i = 0; i < blocks; ++i) kScales(data + i * block_bytes, out + i * groups);
+}
 
 struct BlockFormat {
   uint32_t type;
@@ -139,22 +145,23 @@ struct BlockFormat {
   DType scale_type;
   bool offsets;
   void (*decode)(const uint8_t* block, int chunk, uint8_t* out);
-  void (*scales)(const uint8_t* block, BlockAffine* out);  // of all its groups
+  void (*scales)(const uint8_t* data, int64_t block_bytes, int64_t groups, int64_t blocks,
+                 BlockAffine* out);
 };
 
 constexpr BlockFormat kFormats[] = {
-    {2, {"Q4_0", 32, 18, true}, kI4, 32, kF16, false, Codes40, ScaleOnly},
-    {3, {"Q4_1", 32, 20, true}, kU4, 32, kF16, true, Codes41, ScaleAndMin},
-    {6, {"Q5_0", 32, 22, true}, kI5, 32, kF16, false, Codes50, ScaleOnly},
-    {7, {"Q5_1", 32, 24, true}, kU5, 32, kF16, true, Codes51, ScaleAndMin},
-    {8, {"Q8_0", 32, 34, true}, kI8, 32, kF16, false, Codes80, ScaleOnly},
-    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Codes2K, Scales2K},
-    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Codes3K, Scales3K},
-    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Codes4K, Scales45K},
-    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Codes5K, Scales45K},
-    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Codes6K, Scales6K},
-    {20, {"IQ4_NL", 32, 18, true}, kU4, 32, kF16, false, CodesIq4, ScaleOnly},
-    {39, {"MXFP4", 32, 17, true}, kF4E2M1, 32, kE8M0, false, CodesMx4, ScaleMx4},
+    {2, {"Q4_0", 32, 18, true}, kI4, 32, kF16, false, Codes40, Every<ScaleOnly>},
+    {3, {"Q4_1", 32, 20, true}, kU4, 32, kF16, true, Codes41, Every<ScaleAndMin>},
+    {6, {"Q5_0", 32, 22, true}, kI5, 32, kF16, false, Codes50, Every<ScaleOnly>},
+    {7, {"Q5_1", 32, 24, true}, kU5, 32, kF16, true, Codes51, Every<ScaleAndMin>},
+    {8, {"Q8_0", 32, 34, true}, kI8, 32, kF16, false, Codes80, Every<ScaleOnly>},
+    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Codes2K, Every<Scales2K>},
+    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Codes3K, Every<Scales3K>},
+    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Codes4K, Every<Scales45K>},
+    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Codes5K, Every<Scales45K>},
+    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Codes6K, Every<Scales6K>},
+    {20, {"IQ4_NL", 32, 18, true}, kU4, 32, kF16, false, CodesIq4, Every<ScaleOnly>},
+    {39, {"MXFP4", 32, 17, true}, kF4E2M1, 32, kE8M0, false, CodesMx4, Every<ScaleMx4>},
 };
 
 struct PlainType {
@@ -172,15 +179,6 @@ const BlockFormat* FindFormat(uint32_t type) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-// Weights of a block without a scale are all -offset: as (0 - 1) * offset, they have the form of
-// the others.
-bool IsConstant(const BlockAffine& affine) { return affine.scale == 0 && affine.offset != 0; }
-
-float ZeroOf(const BlockAffine& affine) {
-  if (affine.scale == 0) return IsConstant(affine) ? 1 : 0;
-  return affine.offset / affine.scale;
-}
-
 // A matrix within the file.
 class BlockMatrix {
  public:
@@ -189,33 +187,50 @@ class BlockMatrix {
         data_(data),
         blocks_(k / format.block.elements),
         groups_(format.block.elements / format.group),
+        chunk_bits_(std::countr_zero(static_cast<uint64_t>(format.block.elements / kChunk))),
         columns_(n) {}
 
   // Goes on to the matrix that lies so many behind it.
-  void Skip(int64_t matrices) { data_ = Block(matrices * columns_, 0); }
+  void Skip(int64_t matrices) { data_ = Block(matrices * columns_ * blocks_); }
   // Fills the scales, and the zero points of a format with offsets.
   void ReadScales(CodeSource* out);
   // Codes of a column of w (a row in memory); `row` and `count` are multiples of a chunk.
   void ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const;
 
  private:
-  [[nodiscard]] const uint8_t* Block(int64_t column, int64_t block) const {
-    return data_ + (column * blocks_ + block) * format_.block.bytes;
+  // Of all blocks, column by column.
+  [[nodiscard]] const uint8_t* Block(int64_t number) const {
+    return data_ + number * format_.block.bytes;
   }
-  void ClearConstants(const uint8_t* block, int chunk, uint8_t* out) const;
+  void ClearConstants(uint16_t constants, int chunk, uint8_t* out) const;
 
   const BlockFormat& format_;
   const uint8_t* data_;
   int64_t blocks_;  // of a column
   int64_t groups_;  // of a block
+  int chunk_bits_;  // log2 of the chunks of a block
   int64_t columns_;
-  std::shared_ptr<uint8_t[]> constants_;  // of each block: whether groups have no scale
+  std::shared_ptr<uint16_t[]> constants_;  // of each block: a bit for a group without a scale
 };
+
+// Makes offsets zero points. Which of the groups of a block are constant: weights of a group
+// without a scale are all -offset; as (0 - 1) * offset, they have the form of the others.
+uint16_t MakeZeros(BlockAffine* block, int64_t groups) {
+  uint32_t constants = 0;
+  for (int64_t g = 0; g < groups; ++g) {
+    const auto [scale, offset] = block[g];
+    const bool constant = scale == 0 && offset != 0;
+    const float zero = offset / (scale != 0 ? scale : 1);
+    constants |= (constant ? 1U : 0U) << g;
+    block[g] = {constant ? offset : scale, constant ? 1 : zero};
+  }
+  return static_cast<uint16_t>(constants);
+}
 
 void BlockMatrix::ReadScales(CodeSource* out) {
   out->scales.resize(Size(blocks_ * groups_ * columns_));
   if (format_.offsets) out->zeros.resize(out->scales.size());
-  if (format_.offsets) constants_ = std::make_shared<uint8_t[]>(Size(columns_ * blocks_));
+  if (format_.offsets) constants_ = std::make_shared<uint16_t[]>(Size(columns_ * blocks_));
   // A few columns at a time: each is read as it lies, and a line of the scales is written at once.
   constexpr int64_t kColumns = 16;
   const int64_t groups = blocks_ * groups_;
@@ -223,49 +238,48 @@ void BlockMatrix::ReadScales(CodeSource* out) {
     const int64_t first = strip * kColumns;
     const int64_t columns = std::min(kColumns, columns_ - first);
     std::vector<BlockAffine> affines(Size(columns * groups));
-    for (int64_t i = 0; i < columns * blocks_; ++i) {
-      BlockAffine* const here = affines.data() + i * groups_;
-      format_.scales(Block(first, i), here);
-      if (!format_.offsets) continue;
-      constants_[first * blocks_ + i] = std::any_of(here, here + groups_, IsConstant) ? 1 : 0;
+    format_.scales(Block(first * blocks_), format_.block.bytes, groups_, columns * blocks_,
+                   affines.data());
+    for (int64_t i = 0; format_.offsets && i < columns * blocks_; ++i) {
+      constants_[first * blocks_ + i] = MakeZeros(affines.data() + i * groups_, groups_);
     }
     for (int64_t g = 0; g < groups; ++g) {
-      for (int64_t c = 0; c < columns; ++c) {
-        const BlockAffine affine = affines[Size(c * groups + g)];
-        const size_t at = Size(g * columns_ + first + c);
-        out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
-        if (format_.offsets) out->zeros[at] = ZeroOf(affine);
-      }
+      const BlockAffine* const from = affines.data() + g;
+      const size_t at = Size(g * columns_ + first);
+      for (int64_t c = 0; c < columns; ++c) out->scales[at + Size(c)] = from[c * groups].scale;
+      if (!format_.offsets) continue;
+      for (int64_t c = 0; c < columns; ++c) out->zeros[at + Size(c)] = from[c * groups].offset;
     }
   });
 }
 
-// Makes the codes of groups without a scale 0.
-void BlockMatrix::ClearConstants(const uint8_t* block, int chunk, uint8_t* out) const {
-  BlockAffine affines[kMostGroups];
-  format_.scales(block, affines);
+// Makes the codes of a chunk 0 that are in constant groups.
+void BlockMatrix::ClearConstants(uint16_t constants, int chunk, uint8_t* out) const {
   for (int64_t i = 0; i < kChunk; i += format_.group) {
-    if (IsConstant(affines[(chunk * kChunk + i) / format_.group])) {
+    if ((constants >> ((chunk * kChunk + i) / format_.group) & 1) != 0) {
       std::fill_n(out + i, format_.group, uint8_t{0});
     }
   }
 }
 
 void BlockMatrix::ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const {
-  const int64_t chunks = format_.block.elements / kChunk;  // of a block
-  int64_t number = column * blocks_ + row / format_.block.elements;
-  const uint8_t* block = Block(0, number);
-  // Columns are read one after the other, and lie apart: their memory is asked for in time.
+  const int64_t chunks = int64_t{1} << chunk_bits_;  // of a block
+  const int64_t first = row / kChunk;
+  int64_t number = column * blocks_ + (first >> chunk_bits_);
+  const uint8_t* block = Block(number);
+  // Columns are read one after the other, and lie apart: blocks that are new are asked for in time.
   constexpr int64_t kAhead = 16;
-  if (column + kAhead < columns_) {
+  if (column + kAhead < columns_ && (first & (chunks - 1)) == 0) {
     const uint8_t* const ahead = block + kAhead * blocks_ * format_.block.bytes;
-    __builtin_prefetch(ahead);
-    __builtin_prefetch(ahead + count * format_.block.bytes / format_.block.elements);
+    const int64_t touched = (((count - 1) / kChunk) >> chunk_bits_) + 1;
+    for (int64_t line = 0; line < touched * format_.block.bytes + 63; line += 64) {
+      __builtin_prefetch(ahead + line);
+    }
   }
-  auto chunk = static_cast<int>(row / kChunk % chunks);
+  auto chunk = static_cast<int>(first & (chunks - 1));
   for (int64_t i = 0; i < count; i += kChunk) {
     format_.decode(block, chunk, out + i);
-    if (constants_ && constants_[number] != 0) ClearConstants(block, chunk, out + i);
+    if (constants_ && constants_[number] != 0) ClearConstants(constants_[number], chunk, out + i);
     if (++chunk < chunks) continue;
     chunk = 0;
     ++number;

@@ -47,6 +47,7 @@ ScaleRows::ScaleRows(const WeightInfo& info, WeightPart part)
 
 // Whether a row has these numbers.
 bool ScaleRows::Holds(std::span<const float> row, const uint8_t* packed) const {
+  if (type_ == kF32) return true;
   constexpr size_t kChunk = 1024;
   float back[kChunk];
   for (size_t i = 0; i < row.size(); i += kChunk) {

@@ -249,6 +249,7 @@ void TileMap::PackRegion(int64_t number, const Fill& fill, uint8_t* out) const {
 PartPieces TileMap::Pieces(const Fill& fill) const {
   PartPieces out;
   out.count = Regions();
+  out.across = std::max<int64_t>(1, (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_);
   out.offset = [this](int64_t number) {
     return static_cast<uint64_t>(FirstTile(number) * layout_.packed().tile_bits / 8);
   };

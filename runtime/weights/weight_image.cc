@@ -12,15 +12,63 @@
 namespace tarsia {
 namespace {
 
-constexpr uint64_t kChunkBytes = uint64_t{2} << 20;
+constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
+
+// Pieces that are made together.
+struct Batch {
+  int64_t first = 0, last = 0;
+  int64_t rows = 1;  // of pieces; 1 where they are not whole
+
+  [[nodiscard]] int64_t size() const { return last - first; }
+  // Column by column: in memory that is read, neighbours in a column are near each other.
+  [[nodiscard]] int64_t Piece(int64_t i) const {
+    return first + i % rows * (size() / rows) + i / rows;
+  }
+};
+
+Batch BatchFrom(int64_t first, const PartPieces& pieces) {
+  Batch out{first, first + 1};
+  const uint64_t begin = pieces.offset(first);
+  while (out.last < pieces.count && pieces.offset(out.last + 1) - begin <= kChunkBytes) ++out.last;
+  if (first % pieces.across == 0 && out.size() >= pieces.across) {
+    out.rows = out.size() / pieces.across;
+    out.last = first + out.rows * pieces.across;
+  }
+  return out;
+}
 
 }  // namespace
 
-Status MemoryImage::Make(const PartRange& range, const PartPieces& pieces,
+// One job of each batch is to store the batch before.
+Status WeightImage::Make(const PartRange& range, const PartPieces& pieces,
                          const Progress& progress) {
-  const auto make = [&](int64_t i) { pieces.make(i, image_ + range.offset + pieces.offset(i)); };
-  if (ParallelFor(pieces.count, make, progress)) return OkStatus();
-  return MakeDiagnostic(diag::kWeightsCancelled, {});
+  Batch batch;
+  for (int64_t first = 0; first < pieces.count; first = batch.last) {
+    batch = BatchFrom(first, pieces);
+    const uint64_t begin = pieces.offset(first);
+    uint8_t* const out = Reserve(range.offset + begin, pieces.offset(batch.last) - begin);
+    Status flushed = OkStatus();
+    const auto job = [&](int64_t i) {
+      if (i == 0) {
+        flushed = Flush();
+      } else {
+        const int64_t piece = batch.Piece(i - 1);
+        pieces.make(piece, out + (pieces.offset(piece) - begin));
+      }
+    };
+    Progress whole;
+    if (progress) {
+      whole = [&](uint64_t done, uint64_t /*jobs*/) {
+        return progress(static_cast<uint64_t>(first) + done - std::min<uint64_t>(done, 1),
+                        static_cast<uint64_t>(pieces.count));
+      };
+    }
+    if (!ParallelFor(batch.size() + 1, job, whole)) {
+      return MakeDiagnostic(diag::kWeightsCancelled, {});
+    }
+    TARSIA_CHECK(std::move(flushed));
+  }
+  return OkStatus();
 }
 
 // The hash of HashOfData, piece by piece.
@@ -38,15 +86,15 @@ FileImage::FileImage(OutputFile* file)
     : file_(file), hash_(std::make_unique<Hash>()), end_(kTswHeaderBytes) {}
 FileImage::~FileImage() = default;
 
-// Makes room for bytes of the file, behind the ones before.
-void FileImage::Reserve(uint64_t offset, uint64_t bytes) {
+uint8_t* FileImage::Reserve(uint64_t offset, uint64_t bytes) {
   std::swap(made_, full_);
   if (made_.capacity < bytes) {
-    made_.capacity = std::max(bytes, kChunkBytes);
-    made_.data = std::make_unique_for_overwrite<uint8_t[]>(made_.capacity);
+    made_.capacity = bytes;
+    made_.data = std::make_unique_for_overwrite<uint8_t[]>(bytes);
   }
   made_.offset = offset;
   made_.bytes = bytes;
+  return made_.data.get();
 }
 
 Status FileImage::Append(const uint8_t* data, uint64_t bytes) {
@@ -63,39 +111,6 @@ Status FileImage::Flush() {
     TARSIA_CHECK(Append(kZeros, std::min<uint64_t>(full_.offset - end_, sizeof kZeros)));
   }
   return Append(full_.data.get(), std::exchange(full_.bytes, 0));
-}
-
-// One job of each chunk is to write the chunk before.
-Status FileImage::Make(const PartRange& range, const PartPieces& pieces, const Progress& progress) {
-  int64_t first = 0;
-  while (first < pieces.count) {
-    const uint64_t begin = pieces.offset(first);
-    int64_t last = first + 1;
-    while (last < pieces.count && pieces.offset(last + 1) - begin <= kChunkBytes) ++last;
-    Reserve(range.offset + begin, pieces.offset(last) - begin);
-    Status flushed = OkStatus();
-    const auto job = [&](int64_t i) {
-      if (i == 0) {
-        flushed = Flush();
-      } else {
-        const int64_t piece = first + i - 1;
-        pieces.make(piece, made_.data.get() + (pieces.offset(piece) - begin));
-      }
-    };
-    Progress whole;
-    if (progress) {
-      whole = [&](uint64_t done, uint64_t /*jobs*/) {
-        return progress(static_cast<uint64_t>(first) + done - std::min<uint64_t>(done, 1),
-                        static_cast<uint64_t>(pieces.count));
-      };
-    }
-    if (!ParallelFor(last - first + 1, job, whole)) {
-      return MakeDiagnostic(diag::kWeightsCancelled, {});
-    }
-    TARSIA_CHECK(std::move(flushed));
-    first = last;
-  }
-  return OkStatus();
 }
 
 Result<uint64_t> FileImage::Finish(const WeightInfo& info, uint64_t bytes) {

@@ -20,6 +20,7 @@ namespace tarsia {
 // The bytes of a part, piece by piece, without a gap.
 struct PartPieces {
   int64_t count = 0;
+  int64_t across = 1;  // of a row of the matrix; those of a few rows are made column by column
   std::function<uint64_t(int64_t)> offset;  // of a piece in the part; of piece `count`: the end
   // Writes all bytes of a piece. Called in any order, from several threads.
   std::function<void(int64_t piece, uint8_t* out)> make;
@@ -34,17 +35,24 @@ class WeightImage {
 
   // Makes a part on all cores. Parts come in the order of their offsets; what lies between them is
   // zero. Errors: cancelled; the file cannot be written.
-  virtual Status Make(const PartRange& range, const PartPieces& pieces,
-                      const Progress& progress) = 0;
+  Status Make(const PartRange& range, const PartPieces& pieces, const Progress& progress);
+
+ private:
+  // Memory for bytes of the image, behind the ones before.
+  virtual uint8_t* Reserve(uint64_t offset, uint64_t bytes) = 0;
+  // Stores the bytes before those that were reserved last; another thread fills these meanwhile.
+  virtual Status Flush() = 0;
 };
 
 class MemoryImage final : public WeightImage {
  public:
   // `image` is zero, and must outlive this.
   explicit MemoryImage(uint8_t* image) : image_(image) {}
-  Status Make(const PartRange& range, const PartPieces& pieces, const Progress& progress) override;
 
  private:
+  uint8_t* Reserve(uint64_t offset, uint64_t /*bytes*/) override { return image_ + offset; }
+  Status Flush() override { return OkStatus(); }
+
   uint8_t* image_;
 };
 
@@ -53,7 +61,6 @@ class FileImage final : public WeightImage {
   // The file is empty, no stream, and must outlive this.
   explicit FileImage(OutputFile* file);
   ~FileImage() override;
-  Status Make(const PartRange& range, const PartPieces& pieces, const Progress& progress) override;
   // Ends the image, of so many bytes, with its header. The hash of its data.
   Result<uint64_t> Finish(const WeightInfo& info, uint64_t bytes);
 
@@ -66,8 +73,8 @@ class FileImage final : public WeightImage {
     uint64_t offset = 0;
     uint64_t bytes = 0;
   };
-  void Reserve(uint64_t offset, uint64_t bytes);
-  Status Flush();
+  uint8_t* Reserve(uint64_t offset, uint64_t bytes) override;
+  Status Flush() override;
   Status Append(const uint8_t* data, uint64_t bytes);
 
   OutputFile* file_;

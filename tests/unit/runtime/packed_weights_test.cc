@@ -7,8 +7,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 
+#include "runtime/diagnostics.h"
 #include "runtime/weights/packed_order.h"
 #include "runtime/weights/tsw.h"
 #include "tests/harness/codec.h"
@@ -95,6 +98,73 @@ TEST(PackedWeights, EveryTypeLiesWhereItsLayoutSays) {
       }
     }
   }
+}
+
+// The bytes of a file, read with the standard library.
+std::vector<uint8_t> BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return {text.begin(), text.end()};
+}
+
+// Of several batches, of less than one, with edges, without codes; with all parts; and weights that
+// are looked at again.
+TEST(PackedWeights, AFileHasTheBytesOfTheImageInMemory) {
+  std::mt19937_64 random(5);
+  const std::string path = testing::TempDir() + "packed_weights_test.tsw";
+  constexpr std::pair<int64_t, int64_t> kShapes[] = {{2048, 8200}, {32, 9000}, {96, 67}, {0, 5}};
+  for (const auto& [k, n] : kShapes) {
+    for (const float scale : {0.5F, 40000.0F}) {
+      SCOPED_TRACE(std::to_string(k) + " " + std::to_string(scale));
+      std::vector<uint8_t> codes = RandomCodes(kU4, k * n, random);
+      for (uint8_t& code : codes) code &= 7;
+      CodeSource source;
+      source.info = InfoOf(kU4, kF16, k, n, 32);
+      source.info.codebook.assign(16, 1);
+      source.info.codebook[15] = 2;  // times 40000 it is beyond f16, but no weight has it
+      source.codes = FillFrom(codes, n);
+      source.scales.assign(static_cast<size_t>(k / 32 * n), scale);
+      for (int64_t i = 0; i < k; ++i) source.gather.push_back(static_cast<int32_t>(k - 1 - i));
+      const auto packed = PackedWeights::Pack(source);
+      ASSERT_TRUE(packed.ok()) << packed.error().message;
+      auto file = OutputFile::Create(path);
+      ASSERT_TRUE(file.ok());
+      uint64_t seen = 0, total = 0;
+      const auto written = PackedWeights::PackTo(source, &*file, [&](uint64_t done, uint64_t all) {
+        EXPECT_GE(done, seen);
+        seen = done;
+        total = all;
+        return true;
+      });
+      ASSERT_TRUE(written.ok()) << written.error().message;
+      EXPECT_LE(seen, total);
+      ASSERT_TRUE(file->Commit().ok());
+      const auto image = packed->image();
+      EXPECT_TRUE(BytesOf(path) == std::vector<uint8_t>(image.begin(), image.end()));
+      EXPECT_EQ(written->bytes, image.size());
+      EXPECT_EQ(written->hash, packed->Summary().hash);
+      const auto loaded = PackedWeights::Load(path);
+      EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+    }
+  }
+}
+
+TEST(PackedWeights, ACancelledFileIsNotThere) {
+  const std::string path = testing::TempDir() + "packed_weights_cancelled.tsw";
+  constexpr int64_t kK = 512, kN = 4096;
+  const std::vector<uint8_t> codes(kK * kN, 1);
+  CodeSource source;
+  source.info = InfoOf(kU4, kF16, kK, kN, kK);
+  source.codes = FillFrom(codes, kN);
+  source.scales.assign(kN, 0.5F);
+  auto file = OutputFile::Create(path);
+  ASSERT_TRUE(file.ok());
+  const auto written =
+      PackedWeights::PackTo(source, &*file, [](uint64_t done, uint64_t) { return done < 3; });
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().info, &diag::kWeightsCancelled);
+  file = OutputFile::Create(path);  // drops the one before
+  EXPECT_FALSE(std::ifstream(path).good());
 }
 
 // 200 x 327 = 65400 and 200 x 328 = 65600, which f16 rounds to an infinity.
