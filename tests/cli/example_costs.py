@@ -10,6 +10,7 @@ usage: example_costs.py --tarsia PATH --root REPOSITORY
 import argparse
 import json
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -102,11 +103,15 @@ class Runner:
         self.tarsia = tarsia.resolve()
         self.folder = folder
         self.history = predicted_cycles.History(name) if name else None
+        # A program that is compiled, and disassembled or run after that, is compiled once.
+        self.environment = {**os.environ, "TARSIA_CACHE": str(folder / "cache")}
 
     def call(self, *arguments):
         """Its output, or None and the error."""
+        # No test reads the machine code of a report, and most of the time of a small program is nvdisasm's.
+        tools = {"TARSIA_NVDISASM": "none"} if "cost-json" in arguments else {}
         done = subprocess.run([self.tarsia, *arguments], cwd=self.folder, capture_output=True,
-                              text=True, check=False)
+                              text=True, check=False, env={**self.environment, **tools})
         if self.history and done.returncode == 0 and "cost-json" in arguments:
             self.history.see(arguments[1:], json.loads(done.stdout)["total"]["cycles"])
         return (done.stdout, None) if done.returncode == 0 else (None, done.stderr)

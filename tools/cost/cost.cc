@@ -102,28 +102,25 @@ void AddCounts(const ptx::LaunchCounts& counts, CostReport* report) {
   }
 }
 
-// False, with a warning, if there is no ptxas or no nvdisasm.
-bool AddMachineCode(const runtime::Code& code, CostReport* report) {
+// With a warning if there is no ptxas; or if there is no nvdisasm, without which the resources are
+// known nevertheless.
+void AddMachineCode(const runtime::Code& code, CostReport* report) {
   const auto machine = code.Assembled();
-  const auto text = code.Sass();
-  if (!machine.ok() || !text.ok()) {
-    const Diagnostic& error = machine.ok() ? text.error() : machine.error();
-    PrintWarning("no machine code: " + error.message);
-    return false;
-  }
+  if (!machine.ok()) return PrintWarning("no machine code: " + machine.error().message);
   const std::string& name = code.kernel().name;
+  if (const auto* const resources = (*machine)->Find(name); resources != nullptr) {
+    report->resources = {resources->registers,
+                         resources->spill_store_bytes + resources->spill_load_bytes,
+                         resources->stack_bytes};
+  }
+  const auto text = code.Sass();
+  if (!text.ok()) return PrintWarning("machine code is not counted: " + text.error().message);
   for (const compiler::SassKernel& kernel : compiler::ParseSass(*text)) {
     if (kernel.name != name) continue;
     for (const compiler::SassInstruction& inst : kernel.instructions) {
       ++LineOf(report, inst.line)->machine[static_cast<size_t>(inst.sass_class)];
     }
   }
-  const compiler::KernelResources* resources = (*machine)->Find(name);
-  if (resources == nullptr) return true;
-  report->resources = {resources->registers,
-                       resources->spill_store_bytes + resources->spill_load_bytes,
-                       resources->stack_bytes};
-  return true;
 }
 
 void AddPrediction(const runtime::Code::Prediction& prediction, compiler::Target target,
@@ -219,7 +216,7 @@ int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args
   out->threads = static_cast<uint32_t>(code->kernel().threads);
   out->shared_bytes = code->kernel().shared_bytes;
   AddCounts(counts, out);
-  (void)AddMachineCode(*code, out);
+  AddMachineCode(*code, out);
   const auto prediction = code->Predict();
   if (prediction.ok()) AddPrediction(*prediction, code->target(), out);
   AddTotals(out);

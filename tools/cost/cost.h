@@ -60,7 +60,7 @@ struct CostReport {
   std::array<int64_t, 3> grid{};
   uint32_t threads = 0;
   uint64_t shared_bytes = 0;
-  std::optional<CostResources> resources;  // empty without ptxas and nvdisasm
+  std::optional<CostResources> resources;  // empty without ptxas
   ptx::Occupancy occupancy;
   std::vector<CostLine> lines;  // of the kernel's text, from the first to the last with a cost
   CostLine total;

@@ -195,7 +195,7 @@ Scale ScaleOf(const CostReport& report) {
   scale.barriers = report.total.counts.barriers != 0;
   scale.tensor = report.total.counts.tensor_operations != 0;
   scale.cycles = report.total.cycles != 0;
-  scale.machine = report.resources.has_value();
+  scale.machine = report.total.MachineCount() != 0;
   scale.spills = report.total.Spills() != 0;
   return scale;
 }
