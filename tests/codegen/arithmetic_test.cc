@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +18,7 @@ namespace {
 
 using compiler::Target;
 
-constexpr Target kTargets[] = {Target::kSm80, Target::kSm90a};
+constexpr std::array kTargets = {Target::kSm80, Target::kSm90a};
 
 // y = op(x) of `from` and `to`, `slots` elements a thread of one warp. %z is a second operand.
 std::string KernelOf(const std::string& from, const std::string& to, const std::string& op,
@@ -57,25 +59,13 @@ bool Calls(const compiler::SassKernel& sass) {
   });
 }
 
-int64_t InstructionsOf(const std::string& from, const std::string& to, const std::string& op,
-                       int slots, Target target) {
-  const SourceFile source("k.tsa", KernelOf(from, to, op, slots));
-  const std::vector<compiler::SassInstruction> code =
-      CommonPath(MachineCodeOf(source, {}, target).sass);
+int64_t InstructionsOf(const compiler::SassKernel& sass) {
+  const std::vector<compiler::SassInstruction> code = CommonPath(sass);
   return std::count_if(code.begin(), code.end(), [](const compiler::SassInstruction& i) {
     constexpr std::string_view kNotCounted[] = {"LD", "ST", "NOP", "BAR"};
     return std::ranges::none_of(kNotCounted,
                                 [&](std::string_view part) { return i.opcode.starts_with(part); });
   });
-}
-
-double EachElement(const std::string& from, const std::string& to, const std::string& op,
-                   Target target) {
-  constexpr int kFew = 16;
-  constexpr int kMany = 48;
-  const int64_t more =
-      InstructionsOf(from, to, op, kMany, target) - InstructionsOf(from, to, op, kFew, target);
-  return static_cast<double>(more) / (kMany - kFew);
 }
 
 // The instructions that an element may take.
@@ -86,14 +76,71 @@ struct Cost {
   double most;
 };
 
-class Arithmetic : public MachineCodeTest<Cost> {};
+KernelText TextOf(const Cost& cost, int slots) {
+  return {SourceFile("k.tsa", KernelOf(cost.from, cost.to, cost.op, slots)), {}};
+}
 
-TEST_P(Arithmetic, TakesItsInstructions) {
-  const Cost& cost = GetParam();
-  for (const Target target : kTargets) {
-    const double found = EachElement(cost.from, cost.to, cost.op, target);
-    RecordProperty(std::string(Row(target).name), fmt::format("{:.2f}", found));
-    EXPECT_LE(found, cost.most) << Row(target).name;
+std::vector<MachineCode> CodesOf(std::span<const Cost> costs, int slots, Target target) {
+  std::vector<KernelText> kernels;
+  for (const Cost& cost : costs) kernels.push_back(TextOf(cost, slots));
+  return MachineCodesOf(kernels, target);
+}
+
+// Instructions for an element of each.
+std::vector<double> EachElement(std::span<const Cost> costs, Target target) {
+  constexpr int kFew = 16;
+  constexpr int kMany = 48;
+  std::vector<KernelText> kernels;
+  for (const Cost& cost : costs) {
+    kernels.push_back(TextOf(cost, kMany));
+    kernels.push_back(TextOf(cost, kFew));
+  }
+  const std::vector<MachineCode> codes = MachineCodesOf(kernels, target);
+  std::vector<double> out;
+  for (size_t i = 0; i < codes.size(); i += 2) {
+    const int64_t more = InstructionsOf(codes[i].sass) - InstructionsOf(codes[i + 1].sass);
+    out.push_back(static_cast<double>(more) / (kMany - kFew));
+  }
+  return out;
+}
+
+// What the formula of the cost takes for one.
+double PriceOf(const Cost& cost) {
+  constexpr int64_t kSlots[] = {64};
+  const std::string op = cost.op;
+  const auto row = FindMnemonic(op.substr(0, op.find(' ')));
+  EXPECT_TRUE(row.has_value());
+  if (!row) return 0;
+  const bool fast = op.ends_with(" fast");
+  const compiler::Work work =
+      compiler::ElementwiseWork(*row, FindDType(cost.to).value(),
+                                compiler::TileLayout::Exact(*RegLayout::Local(kSlots)), fast);
+  return static_cast<double>(work.arithmetic + work.special) / kSlots[0];
+}
+
+// Costs of which one run of each tool makes the code.
+struct Table {
+  const char* name;
+  std::span<const Cost> costs;
+  std::array<Target, 2> targets = kTargets;
+  bool priced = false;
+};
+
+class Arithmetic : public MachineCodeTest<Table> {};
+
+TEST_P(Arithmetic, TakesItsInstructionsAndItsPrice) {
+  const Table& table = GetParam();
+  for (const Target target : table.targets) {
+    const std::vector<double> found = EachElement(table.costs, target);
+    for (size_t i = 0; i < table.costs.size(); ++i) {
+      const Cost& cost = table.costs[i];
+      const std::string what =
+          fmt::format("{} from {} to {} for {}", cost.op, cost.from, cost.to, Row(target).name);
+      EXPECT_LE(found[i], cost.most) << what;
+      if (!table.priced) continue;
+      // The conversions of bf16 differ by two between targets.
+      EXPECT_NEAR(PriceOf(cost), found[i], cost.to[0] == 'b' ? 2 : 0.2) << what;
+    }
   }
 }
 
@@ -152,62 +199,27 @@ constexpr Cost kFastFunctions[] = {
     {"f16", "f16", "exp %a fast", 3.5}, {"bf16", "bf16", "exp %a fast", 4},
 };
 
-// What the formula of the cost takes for the functions above, against what they take.
-class Prices : public MachineCodeTest<Cost> {};
-
-TEST_P(Prices, AreThoseOfTheMachineCode) {
-  constexpr int64_t kSlots[] = {64};
-  const Cost& cost = GetParam();
-  const std::string op = cost.op;
-  const auto row = FindMnemonic(op.substr(0, op.find(' ')));
-  ASSERT_TRUE(row.has_value());
-  const bool fast = op.ends_with(" fast");
-  const compiler::Work work =
-      compiler::ElementwiseWork(*row, FindDType(cost.to).value(),
-                                compiler::TileLayout::Exact(*RegLayout::Local(kSlots)), fast);
-  const double priced = static_cast<double>(work.arithmetic + work.special) / kSlots[0];
-  for (const Target target : kTargets) {
-    // The conversions of bf16 differ by two between targets.
-    EXPECT_NEAR(priced, EachElement(cost.from, cost.to, cost.op, target),
-                cost.to[0] == 'b' ? 2 : 0.2)
-        << Row(target).name;
-  }
-}
-
-class PairCasts : public MachineCodeTest<Cost> {};
-
-TEST_P(PairCasts, TakeTheConversionsOfNewTargets) {
-  const Cost& cost = GetParam();
-  for (const Target target : {Target::kSm89, Target::kSm90a}) {
-    const double found = EachElement(cost.from, cost.to, cost.op, target);
-    RecordProperty(std::string(Row(target).name), fmt::format("{:.2f}", found));
-    EXPECT_LE(found, cost.most) << Row(target).name;
-  }
-}
-
 using Division = MachineCodeTest<int>;
 
-std::string NameOf(const testing::TestParamInfo<Cost>& of) {
-  const std::string op = of.param.op;
-  return fmt::format("{}_{}_{}", op.substr(0, op.find(' ')), of.param.from, of.param.to);
-}
-INSTANTIATE_TEST_SUITE_P(Casts, Arithmetic, testing::ValuesIn(kCasts), NameOf);
-INSTANTIATE_TEST_SUITE_P(FiniteCasts, Arithmetic, testing::ValuesIn(kFiniteCasts), NameOf);
-INSTANTIATE_TEST_SUITE_P(Pairs, PairCasts, testing::ValuesIn(kPairCasts), NameOf);
-INSTANTIATE_TEST_SUITE_P(Halves, Arithmetic, testing::ValuesIn(kHalves), NameOf);
-INSTANTIATE_TEST_SUITE_P(Functions, Arithmetic, testing::ValuesIn(kFunctions), NameOf);
-INSTANTIATE_TEST_SUITE_P(FastFunctions, Arithmetic, testing::ValuesIn(kFastFunctions), NameOf);
-INSTANTIATE_TEST_SUITE_P(Functions, Prices, testing::ValuesIn(kFunctions), NameOf);
-INSTANTIATE_TEST_SUITE_P(FastFunctions, Prices, testing::ValuesIn(kFastFunctions), NameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Tables, Arithmetic,
+    testing::Values(Table{"Casts", kCasts}, Table{"FiniteCasts", kFiniteCasts},
+                    Table{"PairCasts", kPairCasts, {Target::kSm89, Target::kSm90a}},
+                    Table{"Halves", kHalves}, Table{"Functions", kFunctions, kTargets, true},
+                    Table{"FastFunctions", kFastFunctions, kTargets, true}),
+    [](const auto& of) { return of.param.name; });
 
 // The rare operands of a division or a root have their code beside it, not in a function.
 TEST_F(Division, CallsNothing) {
+  constexpr Cost kRare[] = {
+      {"f32", "f32", "div %a, %z", 0}, {"f32", "f32", "rcp %a", 0}, {"f32", "f32", "sqrt %a", 0}};
   for (const Target target : kTargets) {
-    for (const char* const op : {"div %a, %z", "rcp %a", "sqrt %a"}) {
-      const SourceFile source("k.tsa", KernelOf("f32", "f32", op, 16));
-      const compiler::SassKernel sass = MachineCodeOf(source, {}, target).sass;
-      EXPECT_GT(sass.instructions.size(), CommonPath(sass).size()) << Row(target).name << op;
-      EXPECT_FALSE(Calls(sass)) << Row(target).name << op;
+    const std::vector<MachineCode> codes = CodesOf(kRare, 16, target);
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const compiler::SassKernel& sass = codes[i].sass;
+      EXPECT_GT(sass.instructions.size(), CommonPath(sass).size())
+          << Row(target).name << kRare[i].op;
+      EXPECT_FALSE(Calls(sass)) << Row(target).name << kRare[i].op;
     }
   }
 }
@@ -216,20 +228,24 @@ TEST_F(Division, CallsNothing) {
 // that ptxas reads and shifts the number of the thread once more for the addresses of the result,
 // which the slope counts for any operation; so it is held to that of a product of the same tiles.
 TEST_F(Division, FastTakesOneInstructionMoreThanAProductOfTheSameTiles) {
+  constexpr Cost kBoth[] = {{"f32", "f32", "mul %z, %a", 1.1},
+                            {"f32", "f32", "div %z, %a fast", 0}};
   for (const Target target : kTargets) {
-    const double product = EachElement("f32", "f32", "mul %z, %a", target);
-    EXPECT_LE(product, 1.1) << Row(target).name;
-    EXPECT_LE(EachElement("f32", "f32", "div %z, %a fast", target), product + 1)
-        << Row(target).name;
+    const std::vector<double> found = EachElement(kBoth, target);
+    EXPECT_LE(found[0], kBoth[0].most) << Row(target).name;
+    EXPECT_LE(found[1], found[0] + 1) << Row(target).name;
   }
 }
 
 // Range reduction and polynomials, whose divisions are by the GPU's reciprocal.
 TEST_F(Division, IsNotCalledByLogarithmsAndErf) {
+  constexpr Cost kCallers[] = {
+      {"f32", "f32", "log %a", 0}, {"f32", "f32", "log2 %a", 0}, {"f32", "f32", "erf %a", 0}};
   for (const Target target : kTargets) {
-    for (const char* const op : {"log %a", "log2 %a", "erf %a"}) {
-      const SourceFile source("k.tsa", KernelOf("f32", "f32", op, 4));
-      EXPECT_FALSE(Calls(MachineCodeOf(source, {}, target).sass)) << Row(target).name << op;
+    const std::vector<MachineCode> codes = CodesOf(kCallers, 4, target);
+    for (size_t i = 0; i < codes.size(); ++i) {
+      EXPECT_FALSE(codes[i].sass.instructions.empty());
+      EXPECT_FALSE(Calls(codes[i].sass)) << Row(target).name << kCallers[i].op;
     }
   }
 }

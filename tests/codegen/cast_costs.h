@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tarsia::harness {
 
@@ -73,6 +76,26 @@ inline constexpr CastCost kCastCosts[] = {
     {"f8e6m1", 2.25, "bf16"},
     {"f8e7m0", 1.75, "bf16"},
 };
+
+// Costs that one test has, because one run of each tool makes the code of all: those of a width and
+// a type of activations.
+struct CastFamily {
+  std::string name;
+  std::vector<CastCost> costs;
+};
+inline std::vector<CastFamily> FamiliesOf(std::span<const CastCost> costs) {
+  std::vector<CastFamily> out;
+  for (const CastCost& cost : costs) {
+    const std::string_view type = cost.type;
+    const bool has_width = type[1] >= '1' && type[1] <= '8';
+    const std::string width = has_width ? std::string("bits") + type[1] : std::string(type);
+    const std::string name = width + "_" + cost.to;
+    auto family = std::ranges::find(out, name, &CastFamily::name);
+    if (family == out.end()) family = out.insert(out.end(), {name, {}});
+    family->costs.push_back(cost);
+  }
+  return out;
+}
 
 // The packed tile of weights of so many bits (docs/layouts.md) and its rows.
 struct PackedTile {

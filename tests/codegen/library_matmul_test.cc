@@ -60,12 +60,16 @@ std::unique_ptr<const MatmulPlan> PlanOf(const MatmulProblem& problem,
   return plan.ok() ? *std::move(plan) : nullptr;
 }
 
-MachineCode MachineOf(const MatmulPlan& plan) {
-  const auto kernel = plan.KernelsOf(0).front();
-  const auto code = runtime::Code::Of(*kernel.program, kernel.image);
-  const auto assembled = code->Assembled();
-  EXPECT_TRUE(assembled.ok());
-  return assembled.ok() ? MachineCodeOf(**assembled, code->kernel().shared_bytes) : MachineCode();
+// The first kernel of each.
+std::vector<compiler::CompiledKernel> KernelsOf(
+    const std::vector<std::unique_ptr<const MatmulPlan>>& plans) {
+  std::vector<compiler::CompiledKernel> out;
+  for (const auto& plan : plans) out.push_back(plan->KernelsOf(0).front().image->kernel());
+  return out;
+}
+
+compiler::Target TargetOf(const MatmulPlan& plan) {
+  return plan.KernelsOf(0).front().image->target();
 }
 
 // Bytes on their way to a processor of sm_80: weights, activations and scales of all stages but the
@@ -80,23 +84,40 @@ int64_t BytesInFlight(const MatmulPlan& plan, const MachineCode& machine) {
   return machine.BlocksOfProcessor(int64_t{tile.warps} * 32) * (tile.stages - 1) * turn;
 }
 
-class LibraryMatmul : public MachineCodeTest<CastCost> {
+class LibraryMatmul : public MachineCodeTest<CastFamily> {
  protected:
+  static void CheckLoops(int64_t group) {
+    const std::vector<CastCost>& costs = GetParam().costs;
+    constexpr int64_t kRows[] = {1, 16};
+    std::vector<std::unique_ptr<const MatmulPlan>> plans;
+    for (const CastCost& cost : costs) {
+      for (const int64_t m : kRows) {
+        plans.push_back(PlanOf(ProblemOf(cost, m, 8192, 8192, group)));
+        ASSERT_NE(plans.back(), nullptr);
+      }
+    }
+    const auto codes = MachineCodesOf(KernelsOf(plans), TargetOf(*plans.front()));
+    for (size_t i = 0; i < plans.size(); ++i) {
+      const CastCost& cost = costs[i / std::size(kRows)];
+      const int64_t m = kRows[i % std::size(kRows)];
+      SCOPED_TRACE(fmt::format("{}, m = {}, groups of {}", cost.type, m, group));
+      CheckLoop(cost, m, group, *plans[i], codes[i]);
+    }
+  }
+
+ private:
   // Everything in the loop counts: copies, addresses, scales, sums. The bounds are those of
   // examples/matmul_scaled.tsa (pipelined_weights_test.cc), which has to be below every peer, and
   // what slices may cost more (tests/examples/costs.py).
-  static void CheckLoop(int64_t m, int64_t group) {
-    SCOPED_TRACE(fmt::format("m = {}, groups of {}", m, group));
-    const CastCost& cost = GetParam();
-    const auto plan = PlanOf(ProblemOf(cost, m, 8192, 8192, group));
-    ASSERT_NE(plan, nullptr);
-    const runtime::MatmulTile& tile = plan->ranges()[0].candidate.tile;
-    const MachineCode machine = MachineOf(*plan);
+  static void CheckLoop(const CastCost& cost, int64_t m, int64_t group, const MatmulPlan& plan,
+                        const MachineCode& machine) {
+    const runtime::MatmulTile& tile = plan.ranges()[0].candidate.tile;
     const auto loop = machine.sass.MainLoop();
     const auto tensor =
         static_cast<double>(compiler::CountClasses(loop)[static_cast<size_t>(SassClass::kTensor)]);
+    EXPECT_GT(tensor, 0);
     // A tensor instruction has 16 x 16 weights of a warp, or 16 x 32 of 8 bits, and 8 rows.
-    const double weights = tensor * 8 / tile.bm * 4096 / plan->problem().activations().bits / 32;
+    const double weights = tensor * 8 / tile.bm * 4096 / plan.problem().activations().bits / 32;
     const bool u4 = cost.type == std::string_view("u4");
     constexpr double kSlices = 0.1;
     // A fragment of x serves half as many weights in a warp of 16 columns.
@@ -104,42 +125,44 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     double most = (m == 16 ? 0.65 : 0.45) + (u4 ? 0 : 0.1) + kSlices + (narrow ? 0.1 : 0);
     if (group == 32) most += m == 16 ? 0.65 : 0.45;
     EXPECT_LE(static_cast<double>(loop.size()) / weights, cost.instructions + most)
-        << plan->ranges()[0].candidate.Text();
+        << plan.ranges()[0].candidate.Text();
     EXPECT_EQ(std::ranges::count_if(loop, IsLocal), 0);
-    EXPECT_EQ(machine.resources.spill_store_bytes, 0) << plan->ranges()[0].candidate.Text();
+    EXPECT_EQ(machine.resources.spill_store_bytes, 0) << plan.ranges()[0].candidate.Text();
     EXPECT_GE(tile.stages, 4);
-    EXPECT_GE(BytesInFlight(*plan, machine), 32 * 1024) << plan->ranges()[0].candidate.Text();
+    EXPECT_GE(BytesInFlight(plan, machine), 32 * 1024) << plan.ranges()[0].candidate.Text();
   }
   static bool IsLocal(const compiler::SassInstruction& i) {
     return i.opcode.starts_with("STL") || i.opcode.starts_with("LDL");
   }
 };
 
-TEST_P(LibraryMatmul, CostsTheCastAndLittleBesides) {
-  CheckLoop(1, 128);
-  CheckLoop(16, 128);
-}
+TEST_P(LibraryMatmul, CostsTheCastAndLittleBesides) { CheckLoops(128); }
 
 class LibraryMatmulOfWidths : public LibraryMatmul {};
 
-TEST_P(LibraryMatmulOfWidths, InGroupsOf32CostsTheCastAndItsScales) {
-  CheckLoop(1, 32);
-  CheckLoop(16, 32);
-}
+TEST_P(LibraryMatmulOfWidths, InGroupsOf32CostsTheCastAndItsScales) { CheckLoops(32); }
 
 TEST_P(LibraryMatmulOfWidths, KeepsNothingInLocalMemory) {
-  for (const auto& [m, group] : {std::pair<int64_t, int64_t>{8, 32},
-                                 {32, 32},
-                                 {8, 64},
-                                 {16, 64},
-                                 {32, 64},
-                                 {8, 128},
-                                 {32, 128},
-                                 {64, 128}}) {
-    const auto plan = PlanOf(ProblemOf(GetParam(), m, 8192, 8192, group));
-    ASSERT_NE(plan, nullptr);
-    EXPECT_EQ(MachineOf(*plan).resources.spill_store_bytes, 0)
-        << "m = " << m << ", groups of " << group << ": " << plan->ranges()[0].candidate.Text();
+  std::vector<std::unique_ptr<const MatmulPlan>> plans;
+  std::vector<std::string> what;
+  for (const CastCost& cost : GetParam().costs) {
+    for (const auto& [m, group] : {std::pair<int64_t, int64_t>{8, 32},
+                                   {32, 32},
+                                   {8, 64},
+                                   {16, 64},
+                                   {32, 64},
+                                   {8, 128},
+                                   {32, 128},
+                                   {64, 128}}) {
+      what.push_back(fmt::format("{}, m = {}, groups of {}", cost.type, m, group));
+      plans.push_back(PlanOf(ProblemOf(cost, m, 8192, 8192, group)));
+      ASSERT_NE(plans.back(), nullptr) << what.back();
+    }
+  }
+  const auto resources = ResourcesOf(KernelsOf(plans), TargetOf(*plans.front()));
+  for (size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_EQ(resources[i].spill_store_bytes, 0)
+        << what[i] << ": " << plans[i]->ranges()[0].candidate.Text();
   }
 }
 
@@ -155,11 +178,11 @@ std::vector<CastCost> OfWidths() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfWidths, testing::ValuesIn(OfWidths()),
-                         [](const auto& of) { return of.param.type; });
+INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfWidths, testing::ValuesIn(FamiliesOf(OfWidths())),
+                         [](const auto& of) { return of.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmul, testing::ValuesIn(kCastCosts),
-                         [](const auto& of) { return of.param.type; });
+INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmul, testing::ValuesIn(FamiliesOf(kCastCosts)),
+                         [](const auto& of) { return of.param.name; });
 
 // Of eight codes in a word: a turn, an order of bytes, two masks and a shift, two shifts for the
 // codes in its high half; six permutations of bytes for each half, and one for two elements.
@@ -168,13 +191,10 @@ constexpr CastCost kTableCosts[] = {{"codebook", kLookup, "f16"}, {"codebook", k
 
 class LibraryMatmulOfTables : public LibraryMatmul {};
 
-TEST_P(LibraryMatmulOfTables, CostsTheLookupAndLittleBesides) {
-  CheckLoop(1, 128);
-  CheckLoop(16, 128);
-}
+TEST_P(LibraryMatmulOfTables, CostsTheLookupAndLittleBesides) { CheckLoops(128); }
 
-INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfTables, testing::ValuesIn(kTableCosts),
-                         [](const auto& of) { return of.param.to; });
+INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfTables, testing::ValuesIn(FamiliesOf(kTableCosts)),
+                         [](const auto& of) { return of.param.name; });
 
 // Activations of 8 bits: decoding is that of docs/dtypes.md as of 2026-11-26, and nothing for u8
 // and i8. What is besides has the bounds of 16 bits.
@@ -204,15 +224,10 @@ constexpr CastCost kByteCosts[] = {
 
 class LibraryMatmulOfBytes : public LibraryMatmul {};
 
-TEST_P(LibraryMatmulOfBytes, CostsTheCastAndLittleBesides) {
-  CheckLoop(1, 128);
-  CheckLoop(16, 128);
-}
+TEST_P(LibraryMatmulOfBytes, CostsTheCastAndLittleBesides) { CheckLoops(128); }
 
-INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfBytes, testing::ValuesIn(kByteCosts),
-                         [](const auto& of) {
-                           return std::string(of.param.type) + "_" + of.param.to;
-                         });
+INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfBytes, testing::ValuesIn(FamiliesOf(kByteCosts)),
+                         [](const auto& of) { return of.param.name; });
 
 // ---- schedules --------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@
 #include "compiler/assemble/assemble.h"
 #include "compiler/assemble/sass.h"
 #include "compiler/assemble/tools.h"
+#include "compiler/compile.h"
 #include "compiler/target.h"
 #include "isa/specialise.h"
 #include "support/diagnostic.h"
@@ -35,8 +36,24 @@ struct MachineCode {
 MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
                           compiler::Target target);
 
-// Of a kernel with so much dynamic shared memory.
-MachineCode MachineCodeOf(const compiler::Assembled& assembled, uint64_t shared_bytes);
+// A program of one kernel.
+struct KernelText {
+  SourceFile source;
+  std::vector<Binding> constants;
+};
+
+// Of many kernels, by one run of each tool: nvdisasm takes half a second to start. An element is
+// empty, and the test fails, if there is no such kernel.
+std::vector<MachineCode> MachineCodesOf(const std::vector<KernelText>& kernels,
+                                        compiler::Target target);
+std::vector<MachineCode> MachineCodesOf(const std::vector<compiler::CompiledKernel>& kernels,
+                                        compiler::Target target);
+
+// What ptxas says of kernels, without their code.
+std::vector<compiler::KernelResources> ResourcesOf(const std::vector<KernelText>& kernels,
+                                                   compiler::Target target);
+std::vector<compiler::KernelResources> ResourcesOf(
+    const std::vector<compiler::CompiledKernel>& kernels, compiler::Target target);
 
 // How often `part` occurs in a text.
 size_t Occurrences(std::string_view text, std::string_view part);

@@ -18,6 +18,10 @@ using compiler::Target;
 
 constexpr Target kTargets[] = {Target::kSm80, Target::kSm90a};
 
+KernelText TextOf(const std::string& example, const std::vector<Binding>& constants) {
+  return {ReadExample(example), constants};
+}
+
 MachineCode CodeOf(const std::string& example, const std::vector<Binding>& constants,
                    Target target) {
   return MachineCodeOf(ReadExample(example), constants, target);
@@ -56,22 +60,27 @@ void CheckLoop(const MachineCode& code, int64_t rows, double most, size_t turns 
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
-class PackedWeights : public MachineCodeTest<CastCost> {};
+class PackedWeights : public MachineCodeTest<CastFamily> {};
 
 TEST_P(PackedWeights, CostTheirCastAndLittleBesides) {
-  const CastCost& cost = GetParam();
-  const PackedTile tile = TileFor(cost.type[1] - '0');
-  const std::string pack = PackOf(tile, cost.to);
+  const std::vector<CastCost>& costs = GetParam().costs;
+  std::vector<KernelText> kernels;
+  for (const CastCost& cost : costs) {
+    const PackedTile tile = TileFor(cost.type[1] - '0');
+    kernels.push_back(TextOf("matmul.tsa", Matmul(cost, tile.rows, PackOf(tile, cost.to))));
+  }
   for (const Target target : kTargets) {
-    SCOPED_TRACE(std::string(Row(target).name));
-    const MachineCode code = CodeOf("matmul.tsa", Matmul(cost, tile.rows, pack), target);
-    CheckLoop(code, tile.rows, cost.instructions + kBesides);
-    EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "activations come by ldmatrix";
+    const std::vector<MachineCode> codes = MachineCodesOf(kernels, target);
+    for (size_t i = 0; i < costs.size(); ++i) {
+      SCOPED_TRACE(fmt::format("{} for {}", costs[i].type, Row(target).name));
+      CheckLoop(codes[i], TileFor(costs[i].type[1] - '0').rows, costs[i].instructions + kBesides);
+      EXPECT_EQ(codes[i].OpcodesInLoop("LDS."), 0) << "activations come by ldmatrix";
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, PackedWeights, testing::ValuesIn(kCastCosts),
-                         [](const auto& of) { return of.param.type; });
+INSTANTIATE_TEST_SUITE_P(Types, PackedWeights, testing::ValuesIn(FamiliesOf(kCastCosts)),
+                         [](const auto& of) { return of.param.name; });
 
 // A promise that no weight is NaN: of `f8e4m3fn` the recipe masks and scales. Newer targets convert
 // pairs of `f8e5m2`.
@@ -125,24 +134,32 @@ TEST_P(MainLoopOn, OfPackedU4WithScalesNeeds0_4More) {
 // One instruction subtracts two zero points from two weights, and puts nothing together or apart. A
 // thread casts at most 32 zero points of a group.
 TEST_P(MainLoopOn, OfZeroPointsSubtractsTwoAtOnce) {
+  std::vector<KernelText> kernels;  // each without zero points and with them
+  std::vector<std::string> what;
   for (const std::string type : {"f16", "bf16"}) {
     const std::string pack =
         fmt::format("packed(permute(local(1, 4) * mma.m16n8k16.{0}.a, [1, 0]), lanes({0}))", type);
     for (const std::string& order : {std::string(), pack}) {
-      SCOPED_TRACE(type + " " + order);
+      what.push_back(type + " " + order);
       std::vector<Binding> constants = Matmul({"u4", 1.12, type.c_str()}, 64, order);
       constants.push_back({"G", "128"});
-      const MachineCode without = CodeOf("matmul_scaled.tsa", constants, GetParam());
+      kernels.push_back(TextOf("matmul_scaled.tsa", constants));
       constants.push_back({"ZERO", "true"});
-      const MachineCode with = CodeOf("matmul_scaled.tsa", constants, GetParam());
-      const auto more = [&](const char* opcode) {
-        return with.OpcodesInLoop(opcode) - without.OpcodesInLoop(opcode);
-      };
-      const int64_t weights = 128 * kColumns / kThreads;
-      EXPECT_LE(more("HADD2") + more("HFMA2"), weights / 2 + 32);
-      EXPECT_LE(more("PRMT"), 32);
-      EXPECT_EQ(with.resources.spill_store_bytes, 0);
+      kernels.push_back(TextOf("matmul_scaled.tsa", constants));
     }
+  }
+  const std::vector<MachineCode> codes = MachineCodesOf(kernels, GetParam());
+  for (size_t i = 0; i < what.size(); ++i) {
+    SCOPED_TRACE(what[i]);
+    const MachineCode& without = codes[2 * i];
+    const MachineCode& with = codes[2 * i + 1];
+    const auto more = [&](const char* opcode) {
+      return with.OpcodesInLoop(opcode) - without.OpcodesInLoop(opcode);
+    };
+    const int64_t weights = 128 * kColumns / kThreads;
+    EXPECT_LE(more("HADD2") + more("HFMA2"), weights / 2 + 32);
+    EXPECT_LE(more("PRMT"), 32);
+    EXPECT_EQ(with.resources.spill_store_bytes, 0);
   }
 }
 
@@ -179,15 +196,20 @@ TEST_P(MainLoopOn, OfBytesCostsTheStepsOfItsRecipe) {
     int steps;  // for 32 codes
   };
   constexpr int kStages = 4;  // and as many turns in the loop
-  for (const Weights& weights : {Weights{"u4", 12}, Weights{"u2", 14}, Weights{"i4", 28}}) {
-    SCOPED_TRACE(weights.type);
-    const MachineCode code =
-        MachineCodeOf(SourceFile("k.tsa", kByteMatmul),
-                      {{"K", "4096"}, {"N", "4096"}, {"W", weights.type}}, GetParam());
+  constexpr Weights kWeights[] = {{"u4", 12}, {"u2", 14}, {"i4", 28}};
+  std::vector<KernelText> kernels;
+  for (const Weights& weights : kWeights) {
+    kernels.push_back(
+        {SourceFile("k.tsa", kByteMatmul), {{"K", "4096"}, {"N", "4096"}, {"W", weights.type}}});
+  }
+  const std::vector<MachineCode> codes = MachineCodesOf(kernels, GetParam());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    SCOPED_TRACE(kWeights[i].type);
+    const MachineCode& code = codes[i];
     const double count = kStages * 64.0 * kColumns / kThreads;
     EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(count / 8));
     EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) / count,
-              weights.steps / 32.0 + kBesides);
+              kWeights[i].steps / 32.0 + kBesides);
     EXPECT_EQ(code.resources.spill_store_bytes, 0);
   }
 }
@@ -206,8 +228,11 @@ TEST_P(MainLoopOn, OfPipelinedU4IsHardlyLonger) {
   const std::string pack = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
   for (const std::string& of : {pack, std::string()}) {
     SCOPED_TRACE(of);
-    const MachineCode one = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, of), GetParam());
-    const MachineCode four = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, of, 4), GetParam());
+    const auto codes = MachineCodesOf({TextOf("matmul.tsa", Matmul({"u4", 1.12}, 64, of)),
+                                       TextOf("matmul.tsa", Matmul({"u4", 1.12}, 64, of, 4))},
+                                      GetParam());
+    const MachineCode& one = codes[0];
+    const MachineCode& four = codes[1];
     EXPECT_EQ(four.InLoop(SassClass::kTensor), 4 * one.InLoop(SassClass::kTensor));
     EXPECT_LE(four.sass.MainLoop().size() * 100, 4 * one.sass.MainLoop().size() * 102);
     EXPECT_EQ(four.OpcodesInLoop("BAR"), of.empty() ? 8 : 4);
@@ -249,16 +274,24 @@ void CheckPipelinedGemm(const MachineCode& code, int64_t turns, int64_t copies) 
 
 TEST_P(MainLoopOn, OfAPipelinedGemmNeeds0_7OthersForEachTensorInstruction) {
   const std::vector<Binding> sizes = {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}};
-  for (const int stages : {2, 3}) {
-    SCOPED_TRACE(stages);
-    std::vector<Binding> with = sizes;
-    with.push_back({"STAGES", std::to_string(stages)});
-    CheckPipelinedGemm(CodeOf("gemm.tsa", with, GetParam()), stages, 16);
-  }
+  const auto with = [&](std::vector<Binding> more) {
+    more.insert(more.begin(), sizes.begin(), sizes.end());
+    return TextOf("gemm.tsa", more);
+  };
   // 8 warps have twice the columns.
-  std::vector<Binding> wide = sizes;
-  wide.insert(wide.end(), {{"BN", "256"}, {"WARPS", "8"}});
-  CheckPipelinedGemm(CodeOf("gemm.tsa", wide, GetParam()), 3, 12);
+  const auto codes = MachineCodesOf(
+      {with({{"STAGES", "2"}}), with({{"STAGES", "3"}}), with({{"BN", "256"}, {"WARPS", "8"}})},
+      GetParam());
+  {
+    SCOPED_TRACE("2 stages");
+    CheckPipelinedGemm(codes[0], 2, 16);
+  }
+  {
+    SCOPED_TRACE("3 stages");
+    CheckPipelinedGemm(codes[1], 3, 16);
+  }
+  SCOPED_TRACE("8 warps");
+  CheckPipelinedGemm(codes[2], 3, 12);
 }
 
 // The same through tiles that the text allocates: no address but the first is computed.
@@ -361,37 +394,48 @@ TEST_P(MainLoopOn, OfTwoTurnsIsUnrolled) {
   const auto with = [&](const std::string& loop) {
     std::string changed = text;
     changed.replace(changed.find(turns), turns.size(), loop);
-    return MachineCodeOf(SourceFile("gemm.tsa", changed), {}, GetParam());
+    return KernelText{SourceFile("gemm.tsa", changed), {}};
   };
-  EXPECT_EQ(with("to 64 pipeline 1 {").InLoop(SassClass::kTensor), 16);
-  EXPECT_EQ(with("to 64 unroll 2 pipeline 1 {").InLoop(SassClass::kTensor), 32);
-  EXPECT_EQ(with("to 4 unroll 1 pipeline 1 {").InLoop(SassClass::kTensor), 16);
-  EXPECT_EQ(with("to 4 pipeline 1 {").InLoop(SassClass::kTensor), 0) << "a few turns have no loop";
+  const auto codes =
+      MachineCodesOf({with("to 64 pipeline 1 {"), with("to 64 unroll 2 pipeline 1 {"),
+                      with("to 4 unroll 1 pipeline 1 {"), with("to 4 pipeline 1 {")},
+                     GetParam());
+  EXPECT_EQ(codes[0].InLoop(SassClass::kTensor), 16);
+  EXPECT_EQ(codes[1].InLoop(SassClass::kTensor), 32);
+  EXPECT_EQ(codes[2].InLoop(SassClass::kTensor), 16);
+  EXPECT_FALSE(codes[3].sass.instructions.empty());
+  EXPECT_EQ(codes[3].InLoop(SassClass::kTensor), 0) << "a few turns have no loop";
 }
 
 // 64 rows and 64 keys of D by 4 warps. Keys and values come by copies of 16
 // bytes, 8 elements a thread, into rings that every fragment is read from; the probabilities stay
 // in registers. There is one barrier a turn.
 TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {
-  for (const int d : {64, 128}) {
-    for (const char* const causal : {"false", "true"}) {
-      SCOPED_TRACE(std::to_string(d) + ", causal: " + causal);
-      const MachineCode code =
-          CodeOf("attention.tsa",
-                 {{"D", std::to_string(d)}, {"LENGTH", "4096"}, {"CAUSAL", causal}}, GetParam());
-      const int tiles = 2 * 64 * d;  // elements of the keys and of the values
-      EXPECT_EQ(code.InLoop(SassClass::kTensor),
-                static_cast<size_t>(64 * tiles / (16 * 8 * 16) / 4));
-      EXPECT_EQ(code.OpcodesInLoop("LDGSTS.E.BYPASS.128"), tiles / 128 / 8);
-      EXPECT_EQ(code.OpcodesInLoop("LDG."), 0);
-      EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 0);
-      EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), tiles / 64 / 4) << "4 matrices each";
-      // ptxas puts three loads that never run in front of copies behind loads; eight copies stand
-      // together.
-      EXPECT_LE(code.OpcodesInLoop("LDS"), tiles / 64 / 4 + 3 * (tiles / 128 / 8 + 7) / 8);
-      EXPECT_EQ(code.OpcodesInLoop("BAR"), 1);
-      EXPECT_EQ(code.resources.spill_store_bytes, 0);
+  constexpr int kWidths[] = {64, 128};
+  constexpr const char* kCausal[] = {"false", "true"};
+  std::vector<KernelText> kernels;
+  for (const int d : kWidths) {
+    for (const char* const causal : kCausal) {
+      kernels.push_back(TextOf("attention.tsa",
+                               {{"D", std::to_string(d)}, {"LENGTH", "4096"}, {"CAUSAL", causal}}));
     }
+  }
+  const std::vector<MachineCode> codes = MachineCodesOf(kernels, GetParam());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const int d = kWidths[i / 2];
+    SCOPED_TRACE(std::to_string(d) + ", causal: " + kCausal[i % 2]);
+    const MachineCode& code = codes[i];
+    const int tiles = 2 * 64 * d;  // elements of the keys and of the values
+    EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(64 * tiles / (16 * 8 * 16) / 4));
+    EXPECT_EQ(code.OpcodesInLoop("LDGSTS.E.BYPASS.128"), tiles / 128 / 8);
+    EXPECT_EQ(code.OpcodesInLoop("LDG."), 0);
+    EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 0);
+    EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), tiles / 64 / 4) << "4 matrices each";
+    // ptxas puts three loads that never run in front of copies behind loads; eight copies stand
+    // together.
+    EXPECT_LE(code.OpcodesInLoop("LDS"), tiles / 64 / 4 + 3 * (tiles / 128 / 8 + 7) / 8);
+    EXPECT_EQ(code.OpcodesInLoop("BAR"), 1);
+    EXPECT_EQ(code.resources.spill_store_bytes, 0);
   }
 }
 

@@ -57,16 +57,15 @@ struct Product {
   double changes = 0;   // instructions for a register of b, to make what is multiplied
 };
 
-MachineCode GemmCode(const Product& p, int64_t stages = 1) {
-  return MachineCodeOf(SourceFile("gemm.tsa", kGemm),
-                       {{"A", p.a},
-                        {"B", p.b},
-                        {"S", p.sum},
-                        {"BM", std::to_string(p.tile)},
-                        {"BN", std::to_string(p.tile)},
-                        {"BK", std::to_string(p.depth)},
-                        {"STAGES", std::to_string(stages)}},
-                       p.target);
+KernelText TextOf(const Product& p, int64_t stages) {
+  return {SourceFile("gemm.tsa", kGemm),
+          {{"A", p.a},
+           {"B", p.b},
+           {"S", p.sum},
+           {"BM", std::to_string(p.tile)},
+           {"BN", std::to_string(p.tile)},
+           {"BK", std::to_string(p.depth)},
+           {"STAGES", std::to_string(stages)}}};
 }
 
 // Instructions of a warp, one of four that have a quarter of the products each.
@@ -76,16 +75,12 @@ constexpr int64_t kHalf = 16 * 8 * 16;
 constexpr int64_t kByte = 16 * 8 * 32;
 constexpr int64_t kWord = 16 * 8 * 8;
 
-class GemmOf : public MachineCodeTest<Product> {};
-
 // Each thread brings its part of both operands to shared memory in accesses of 16 bytes. The warps
 // are two by two, so that each needs half of the rows and half of the columns, in registers of 4
 // bytes, four of which an `ldmatrix` reads. Besides there are two barriers, and at most 16
 // instructions for the addresses and the loop; where a sum has two halves, ptxas moves up to 8
 // parts of it.
-TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
-  const Product& p = GetParam();
-  const MachineCode code = GemmCode(p);
+void CheckSynchronous(const Product& p, const MachineCode& code) {
   const int64_t bytes = 2 * p.tile * p.depth * p.bytes;
   const int64_t copies = bytes / 128 / 16;
   const int64_t registers = bytes / 2 / 32 / 4;
@@ -104,10 +99,8 @@ TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
 }
 
 // As in examples/gemm.tsa, which is held to the same.
-TEST_P(GemmOf, NeedsAtMost0_8OthersForEachTensorInstructionAt128x128) {
-  const Product& p = GetParam();
+void CheckOthers(const Product& p, const MachineCode& code) {
   if (p.tile != 128) return;
-  const MachineCode code = GemmCode(p);
   const auto others =
       static_cast<double>(code.sass.MainLoop().size()) - static_cast<double>(TensorOf(p));
   EXPECT_LE(others, 0.8 * static_cast<double>(TensorOf(p)));
@@ -115,10 +108,7 @@ TEST_P(GemmOf, NeedsAtMost0_8OthersForEachTensorInstructionAt128x128) {
 
 // Copies that run ahead take the place of loads and of stores to shared memory, and one barrier
 // that of two.
-TEST_P(GemmOf, NeedsOneInstructionACopyWherePipelined) {
-  constexpr int64_t kStages = 3;
-  const Product& p = GetParam();
-  const MachineCode code = GemmCode(p, kStages);
+void CheckPipelined(const Product& p, const MachineCode& code) {
   const auto tensor = static_cast<int64_t>(code.InLoop(SassClass::kTensor));
   const int64_t turns = tensor / TensorOf(p);  // in the loop
   EXPECT_EQ(tensor, turns * TensorOf(p));
@@ -142,9 +132,7 @@ TEST_P(GemmOf, NeedsOneInstructionACopyWherePipelined) {
 
 // A turn begins with what its first products need, and its copies stand among the products: the
 // queue of the memory unit takes few at once, and loads wait behind them.
-TEST_P(GemmOf, SpreadsItsCopiesWherePipelined) {
-  const Product& p = GetParam();
-  const MachineCode code = GemmCode(p, 3);
+void CheckSpread(const MachineCode& code) {
   size_t copies = 0;  // since the last product
   bool begun = true;  // no load since the last barrier
   for (const compiler::SassInstruction& inst : code.sass.MainLoop()) {
@@ -157,13 +145,28 @@ TEST_P(GemmOf, SpreadsItsCopiesWherePipelined) {
   }
 }
 
+class GemmOf : public MachineCodeTest<Product> {};
+
+TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
+  const Product& p = GetParam();
+  const auto codes = MachineCodesOf({TextOf(p, 1), TextOf(p, 3)}, p.target);
+  {
+    SCOPED_TRACE("synchronous");
+    CheckSynchronous(p, codes[0]);
+    CheckOthers(p, codes[0]);
+  }
+  SCOPED_TRACE("pipelined");
+  CheckPipelined(p, codes[1]);
+  CheckSpread(codes[1]);
+}
+
 // Hopper's mma.sync has no 8-bit floats. They are cast to f16 where they are loaded, two at once,
 // and the rest is what f16 needs.
 TEST(GemmOfF8OnHopper, CastsPairsAndMultipliesHalves) {
   if (!compiler::FindTool(compiler::Tool::kNvdisasm).ok()) GTEST_SKIP() << "no nvdisasm";
   const Product f8 = {"f8", "f8e4m3fn", "f8e4m3fn", "f32",  Target::kSm90a,
                       128,  64,         1,          "HMMA", kHalf};
-  const MachineCode code = GemmCode(f8);
+  const MachineCode code = MachineCodesOf({TextOf(f8, 1)}, f8.target).front();
   const int64_t elements = 2 * f8.tile * f8.depth / 128;  // of a thread
   EXPECT_EQ(code.OpcodesInLoop("HMMA.16816.F32"), TensorOf(f8));
   EXPECT_EQ(code.OpcodesInLoop("F2FP"), elements / 2);
