@@ -9,6 +9,7 @@
 
 #include "compiler/target.h"
 #include "layout/access.h"
+#include "layout/bit_layout.h"
 #include "runtime/weights/packed_order.h"
 #include "support/align.h"
 
@@ -129,8 +130,9 @@ double DecodeCost(const MatmulProblem& problem) {
 // Whether codes are stored complemented: then the zeros that a copy writes beyond the last column
 // are no codes of zeros, and codes of a tile that goes beyond it are decoded one by one.
 bool IsComplemented(const WeightInfo& w) {
-  const auto order = PackedOrder(w.type, w.compute, w.k, w.n);
-  return order.ok() && order->IsPacked() && !order->packed().complement.empty();
+  constexpr int64_t kCodes = 32;  // it is the same for any number of them
+  const auto codes = BitLayout::Lanes(w.type, kCodes, w.compute);
+  return codes.ok() && codes->Complement(0) != 0;
 }
 
 // Rows of a packed tile; a group of fewer ones is decoded code by code.
