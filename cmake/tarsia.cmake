@@ -84,12 +84,13 @@ function(tarsia_library name)
 endfunction()
 
 # tarsia_sharded_test(NAME TARGET COUNT): a GoogleTest binary that takes minutes, as COUNT tests
-# NAME.0, NAME.1, .. that run in parallel.
+# NAME.0, NAME.1, .. that run in parallel. Tests with a COST begin first, so that no long one runs
+# alone at the end.
 function(tarsia_sharded_test name target count)
   math(EXPR last "${count} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.${shard} COMMAND ${target})
-    set_tests_properties(${name}.${shard} PROPERTIES
+    set_tests_properties(${name}.${shard} PROPERTIES COST 100
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${count};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
