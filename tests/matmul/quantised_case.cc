@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 
+#include "runtime/devices/kernel_image.h"
 #include "runtime/matmul/matmul_blob.h"
+#include "support/environment.h"
+#include "tests/harness/assembly.h"
 #include "tests/harness/codec.h"
 #include "tests/harness/expectation.h"
 
@@ -128,8 +133,31 @@ Element ElementOf(const Spec& spec, const Data& data, const Sums& sums, int64_t 
   return out;
 }
 
-// The same plan by way of bytes, of which nothing is lost.
-std::unique_ptr<const MatmulPlan> Reloaded(const MatmulPlan& plan, std::shared_ptr<Device> device) {
+// While one lives, no assembler is found.
+class NoAssembler {
+ public:
+  NoAssembler() : before_(Environment(kVariable)) { setenv(kVariable, "none", 1); }
+  ~NoAssembler() {
+    if (before_.empty()) {
+      unsetenv(kVariable);
+    } else {
+      setenv(kVariable, before_.c_str(), 1);
+    }
+  }
+  NoAssembler(const NoAssembler&) = delete;
+  NoAssembler& operator=(const NoAssembler&) = delete;
+
+ private:
+  static constexpr char kVariable[] = "TARSIA_PTXAS";
+  const std::string before_;
+};
+
+// The same plan by way of bytes, of which nothing is lost. Few have machine code: nothing runs it
+// here, and it takes more time than all else.
+std::unique_ptr<const MatmulPlan> Reloaded(const MatmulPlan& plan, std::shared_ptr<Device> device,
+                                           bool machine_code) {
+  std::optional<NoAssembler> without;
+  if (!machine_code) without.emplace();
   const auto bytes = EncodeMatmulPlan(plan);
   EXPECT_TRUE(bytes.ok()) << bytes.error().message;
   auto loaded = DecodeMatmulPlan(*bytes, std::move(device));
@@ -137,6 +165,18 @@ std::unique_ptr<const MatmulPlan> Reloaded(const MatmulPlan& plan, std::shared_p
   if (!loaded.ok()) return nullptr;
   EXPECT_EQ(*EncodeMatmulPlan(**loaded), *bytes);
   return *std::move(loaded);
+}
+
+// The kernels that run for so many rows.
+void CollectKernels(const MatmulPlan& plan, int64_t m) {
+  for (size_t i = 0; i < plan.ranges().size(); ++i) {
+    const MatmulPlan::Range& range = plan.ranges()[i];
+    if (m < range.m_min || m > range.m_max) continue;
+    for (const MatmulPlan::Kernel& kernel : plan.KernelsOf(i)) {
+      if (kernel.image == nullptr) continue;  // it is interpreted
+      harness::Collect(kernel.image->kernel(), kernel.image->target());
+    }
+  }
 }
 
 }  // namespace
@@ -235,7 +275,7 @@ std::vector<uint8_t> Bytes(DType type, const std::vector<double>& values) {
 
 MatmulProblem ProblemOf(const Spec& spec, const PackedWeights& packed) {
   MatmulProblem out;
-  out.m_min = spec.candidate.empty() ? 0 : spec.m;
+  out.m_min = spec.candidate.empty() && !spec.alone ? 0 : spec.m;
   out.m_max = spec.m;
   out.weights = packed.info();
   out.weights.codebook.clear();
@@ -359,8 +399,9 @@ std::vector<uint8_t> Check(const Spec& spec, uint64_t seed) {
   if (plan == nullptr) return {};
   const Workspace workspace(*plan);
   std::vector<uint8_t> out = layer.Check(*plan, spec.m, workspace);
+  if (spec.m != 0) CollectKernels(*plan, spec.m);
   // A second time, by a plan that was loaded: the workspace is as prepared.
-  const auto loaded = Reloaded(*plan, *device);
+  const auto loaded = Reloaded(*plan, *device, spec.machine_code);
   if (loaded == nullptr) return {};
   layer.Check(*loaded, spec.m, workspace);
   return out;

@@ -18,6 +18,7 @@
 #include "runtime/matmul/matmul_plan.h"
 #include "runtime/weights/packed_weights.h"
 #include "tests/harness/expectation.h"
+#include "tests/settings.h"
 
 namespace tarsia::runtime::quantised_case {
 
@@ -35,7 +36,9 @@ struct Spec {
   bool exact = false;
   bool unit_scales = false;
   MatmulChoice choice = {};
-  std::string candidate;  // empty: the best
+  std::string candidate;         // empty: the best
+  bool alone = false;            // the plan is for m rows and no others
+  bool machine_code = IsLong();  // is saved with the plan
 
   // Of y.
   [[nodiscard]] int64_t columns() const { return gated ? n / 2 : n; }
@@ -126,6 +129,7 @@ class Layer {
 };
 
 // The result is as expected, of a plan and of the same plan that was saved and loaded; returns it.
+// The kernels that compute it are passed to tests/harness/assembly.h.
 std::vector<uint8_t> Check(const Spec& spec, uint64_t seed = 1);
 // Also of the exact twin, whose results are f32.
 void CheckWithTwin(Spec spec);

@@ -26,6 +26,7 @@ TEST(QuantisedMatmul, LooksUpCodebooks) {
     Spec spec;
     spec.device = device;
     spec.codebook = true;
+    spec.machine_code = true;
     spec.m = 5;
     spec.k = 128;
     spec.n = 96;
