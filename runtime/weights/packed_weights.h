@@ -48,7 +48,7 @@ class PackedWeights {
   // cannot hold; a weight (before tensor_scale) that f16 cannot, for operands of f16; lists of the
   // wrong size; no memory; cancelled.
   static Result<PackedWeights> Pack(const CodeSource& source, const Progress& progress = {});
-  // The same into a file, which is to be committed then, with a few megabytes of memory. Errors:
+  // The same into a file, which is to be committed then, with some megabytes of memory. Errors:
   // the file cannot be written.
   static Result<TswSummary> PackTo(const CodeSource& source, OutputFile* file,
                                    const Progress& progress = {});

@@ -12,27 +12,37 @@
 namespace tarsia {
 namespace {
 
-constexpr uint64_t kChunkBytes = uint64_t{4} << 20;
+constexpr uint64_t kBatchBytes = uint64_t{4} << 20;
+constexpr uint64_t kMostBatchBytes = uint64_t{16} << 20;
+constexpr int64_t kRowsOfJob = 4;
 
-// Pieces that are made together.
+// Pieces that are made together. A job makes neighbours in a column: what it reads of a matrix that
+// lies column by column is near each other.
 struct Batch {
   int64_t first = 0, last = 0;
-  int64_t rows = 1;  // of pieces; 1 where they are not whole
+  int64_t across = 1;  // whole rows have so many; 1 where they are not whole
 
-  [[nodiscard]] int64_t size() const { return last - first; }
-  // Column by column: in memory that is read, neighbours in a column are near each other.
-  [[nodiscard]] int64_t Piece(int64_t i) const {
-    return first + i % rows * (size() / rows) + i / rows;
+  [[nodiscard]] int64_t rows() const { return (last - first) / across; }
+  [[nodiscard]] int64_t jobs() const { return across * ((rows() - 1) / kRowsOfJob + 1); }
+  // Calls make(piece) for the pieces of a job.
+  template <typename Make>
+  void Run(int64_t job, const Make& make) const {
+    const int64_t row = job / across * kRowsOfJob;
+    for (int64_t i = row; i < std::min(row + kRowsOfJob, rows()); ++i) {
+      make(first + i * across + job % across);
+    }
   }
 };
 
 Batch BatchFrom(int64_t first, const PartPieces& pieces) {
   Batch out{first, first + 1};
+  const uint64_t row_bytes = pieces.offset(std::min(pieces.across, pieces.count));
+  const uint64_t most = std::clamp(kRowsOfJob * row_bytes, kBatchBytes, kMostBatchBytes);
   const uint64_t begin = pieces.offset(first);
-  while (out.last < pieces.count && pieces.offset(out.last + 1) - begin <= kChunkBytes) ++out.last;
-  if (first % pieces.across == 0 && out.size() >= pieces.across) {
-    out.rows = out.size() / pieces.across;
-    out.last = first + out.rows * pieces.across;
+  while (out.last < pieces.count && pieces.offset(out.last + 1) - begin <= most) ++out.last;
+  if (first % pieces.across == 0 && out.last - first >= pieces.across) {
+    out.across = pieces.across;
+    out.last = first + (out.last - first) / pieces.across * pieces.across;
   }
   return out;
 }
@@ -51,19 +61,20 @@ Status WeightImage::Make(const PartRange& range, const PartPieces& pieces,
     const auto job = [&](int64_t i) {
       if (i == 0) {
         flushed = Flush();
-      } else {
-        const int64_t piece = batch.Piece(i - 1);
-        pieces.make(piece, out + (pieces.offset(piece) - begin));
+        return;
       }
+      batch.Run(i - 1,
+                [&](int64_t piece) { pieces.make(piece, out + (pieces.offset(piece) - begin)); });
     };
     Progress whole;
     if (progress) {
-      whole = [&](uint64_t done, uint64_t /*jobs*/) {
-        return progress(static_cast<uint64_t>(first) + done - std::min<uint64_t>(done, 1),
+      whole = [&](uint64_t done, uint64_t jobs) {
+        const auto size = static_cast<uint64_t>(batch.last - first);
+        return progress(static_cast<uint64_t>(first) + done * size / jobs,
                         static_cast<uint64_t>(pieces.count));
       };
     }
-    if (!ParallelFor(batch.size() + 1, job, whole)) {
+    if (!ParallelFor(batch.jobs() + 1, job, whole)) {
       return MakeDiagnostic(diag::kWeightsCancelled, {});
     }
     TARSIA_CHECK(std::move(flushed));

@@ -1,4 +1,4 @@
-// Where the image of packed weights is made: in memory, or in a file, a few megabytes at a time, so
+// Where the image of packed weights is made: in memory, or in a file, some megabytes at a time, so
 // that weights of any size need no memory of their own.
 #ifndef TARSIA_RUNTIME_WEIGHTS_WEIGHT_IMAGE_H_
 #define TARSIA_RUNTIME_WEIGHTS_WEIGHT_IMAGE_H_
@@ -20,7 +20,7 @@ namespace tarsia {
 // The bytes of a part, piece by piece, without a gap.
 struct PartPieces {
   int64_t count = 0;
-  int64_t across = 1;  // of a row of the matrix; those of a few rows are made column by column
+  int64_t across = 1;  // of a row of the matrix; a thread makes some in a column
   std::function<uint64_t(int64_t)> offset;  // of a piece in the part; of piece `count`: the end
   // Writes all bytes of a piece. Called in any order, from several threads.
   std::function<void(int64_t piece, uint8_t* out)> make;

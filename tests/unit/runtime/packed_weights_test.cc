@@ -2,10 +2,12 @@
 #include "runtime/weights/packed_weights.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -100,6 +102,11 @@ TEST(PackedWeights, EveryTypeLiesWhereItsLayoutSays) {
   }
 }
 
+// Of this process.
+std::string PathOfTest() {
+  return testing::TempDir() + "packed_weights_" + std::to_string(getpid()) + ".tsw";
+}
+
 // The bytes of a file, read with the standard library.
 std::vector<uint8_t> BytesOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -111,7 +118,7 @@ std::vector<uint8_t> BytesOf(const std::string& path) {
 // are looked at again.
 TEST(PackedWeights, AFileHasTheBytesOfTheImageInMemory) {
   std::mt19937_64 random(5);
-  const std::string path = testing::TempDir() + "packed_weights_test.tsw";
+  const std::string path = PathOfTest();
   constexpr std::pair<int64_t, int64_t> kShapes[] = {{2048, 8200}, {32, 9000}, {96, 67}, {0, 5}};
   for (const auto& [k, n] : kShapes) {
     for (const float scale : {0.5F, 40000.0F}) {
@@ -147,11 +154,12 @@ TEST(PackedWeights, AFileHasTheBytesOfTheImageInMemory) {
       EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     }
   }
+  std::remove(path.c_str());
 }
 
 TEST(PackedWeights, ACancelledFileIsNotThere) {
-  const std::string path = testing::TempDir() + "packed_weights_cancelled.tsw";
-  constexpr int64_t kK = 512, kN = 4096;
+  const std::string path = PathOfTest();
+  constexpr int64_t kK = 2048, kN = 8200;  // several batches, each of which asks first
   const std::vector<uint8_t> codes(kK * kN, 1);
   CodeSource source;
   source.info = InfoOf(kU4, kF16, kK, kN, kK);
@@ -160,7 +168,7 @@ TEST(PackedWeights, ACancelledFileIsNotThere) {
   auto file = OutputFile::Create(path);
   ASSERT_TRUE(file.ok());
   const auto written =
-      PackedWeights::PackTo(source, &*file, [](uint64_t done, uint64_t) { return done < 3; });
+      PackedWeights::PackTo(source, &*file, [](uint64_t done, uint64_t) { return done == 0; });
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().info, &diag::kWeightsCancelled);
   file = OutputFile::Create(path);  // drops the one before
