@@ -9,7 +9,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tarsia::internal {
+namespace tarsia {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -130,54 +130,34 @@ void Transpose(const uint8_t* HWY_RESTRICT in, int64_t in_stride, int64_t rows,
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tarsia::internal
+}  // namespace tarsia
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tarsia::internal {
+namespace tarsia {
 
 HWY_EXPORT(Words);
 HWY_EXPORT(Split);
 HWY_EXPORT(Quads);
 HWY_EXPORT(Transpose);
 
-void WordsOfCodes(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
-                  uint8_t* out) {
-  TARSIA_DISPATCH(Words)(codes, moves, first, words, out);
-}
-void CodesOfWords(const uint8_t* words, int64_t count, int bits, uint8_t* out, int64_t out_stride) {
-  TARSIA_DISPATCH(Split)(words, count, bits, out, out_stride);
-}
-void QuadsOfCodes(const uint8_t* codes, std::span<const uint32_t> first, int64_t step,
-                  uint8_t* out) {
-  TARSIA_DISPATCH(Quads)(codes, first, step, out);
-}
-void TransposeOfCodes(const uint8_t* in, int64_t in_stride, int64_t rows, uint8_t* out,
-                      int64_t out_stride) {
-  TARSIA_DISPATCH(Transpose)(in, in_stride, rows, out, out_stride);
-}
-
-}  // namespace tarsia::internal
-
-namespace tarsia {
-
 void MakeWords(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
                uint8_t* out) {
-  internal::WordsOfCodes(codes, moves, first, words, out);
+  TARSIA_DISPATCH(Words)(codes, moves, first, words, out);
 }
 
 void SplitWords(const uint8_t* words, int64_t count, int bits, uint8_t* out, int64_t out_stride) {
-  internal::CodesOfWords(words, count, bits, out, out_stride);
+  TARSIA_DISPATCH(Split)(words, count, bits, out, out_stride);
 }
 
 void GatherQuads(const uint8_t* codes, std::span<const uint32_t> first, int64_t step,
                  uint8_t* out) {
-  internal::QuadsOfCodes(codes, first, step, out);
+  TARSIA_DISPATCH(Quads)(codes, first, step, out);
 }
 
 void TransposeCodes(const uint8_t* in, int64_t in_stride, int64_t rows, uint8_t* out,
                     int64_t out_stride) {
-  internal::TransposeOfCodes(in, in_stride, rows, out, out_stride);
+  TARSIA_DISPATCH(Transpose)(in, in_stride, rows, out, out_stride);
 }
 
 }  // namespace tarsia

@@ -13,7 +13,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace tarsia::internal {
+namespace tarsia {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -59,37 +59,23 @@ void Ranges16(const uint8_t* HWY_RESTRICT data, int64_t stride, int64_t rows, in
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace tarsia::internal
+}  // namespace tarsia
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tarsia::internal {
+namespace tarsia {
 
 HWY_EXPORT(Row);
 HWY_EXPORT(Ranges16);
 
-void RowOfCodes(const float* w, const float* inverses, const float* zeros, int64_t blocks,
+void QuickCodes(const float* w, const float* inverses, const float* zeros, int64_t blocks,
                 const IntegerRange& range, uint8_t* out, uint8_t* unsure) {
   TARSIA_DISPATCH(Row)(w, inverses, zeros, blocks, range, out, unsure);
 }
 
-void RangesOfRows16(const uint8_t* data, int64_t stride, int64_t rows, int64_t columns,
-                    int16_t* least, int16_t* most) {
-  TARSIA_DISPATCH(Ranges16)(data, stride, rows, columns, least, most);
-}
-
-}  // namespace tarsia::internal
-
-namespace tarsia {
-
 void AddRanges16(const uint8_t* data, int64_t stride, int64_t rows, int64_t columns, int16_t* least,
                  int16_t* most) {
-  internal::RangesOfRows16(data, stride, rows, columns, least, most);
-}
-
-void QuickCodes(const float* w, const float* inverses, const float* zeros, int64_t blocks,
-                const IntegerRange& range, uint8_t* out, uint8_t* unsure) {
-  internal::RowOfCodes(w, inverses, zeros, blocks, range, out, unsure);
+  TARSIA_DISPATCH(Ranges16)(data, stride, rows, columns, least, most);
 }
 
 }  // namespace tarsia
