@@ -5,8 +5,8 @@
                                       [--folder /dev/shm]
 
 It packs f16 weights as u4 with integer zero points in groups of 128, and imports one layer of GPTQ
-(4 bits, groups of 128), and matrices of GGUF Q4_0 and Q4_K. All files, read and written, are in a
-folder of memory. A row has the megabytes read, the least wall time of the rounds, the least
+(4 bits, groups of 128), and matrices [14336, 4096] of GGUF Q4_0 and Q4_K. All files, read and
+written, are in a folder of memory. A row has the megabytes read, the least wall time of the rounds, the least
 processor time (of all threads, with the system's share), and the rates of both. Rates of an import
 are those of the file that it reads. Run it on an idle machine; processor time is nearly the same on
 a busy one.
@@ -51,26 +51,29 @@ def write_gptq(path, size, random):
         "l.scales": ("F16", random.uniform(0.01, 0.02, (k // 128, n)).astype(np.float16))})
 
 
-def write_gguf(path, kind, size, random):
-    """One tensor of Q4_0 (blocks of 32: f16 scale) or Q4_K (of 256: two of them)."""
+def write_gguf(path, kind, size, random, k=4096, n=14336):
+    """Matrices of Q4_0 (blocks of 32: f16 scale) or Q4_K (of 256: two of them), as of a layer."""
     number, elements, bytes_of_block, scales = {"q4_0": (2, 32, 18, 1), "q4_k": (12, 256, 144, 2)}[kind]
-    k = 8192
-    n = int(size * 1e6 / (k / elements * bytes_of_block)) // 64 * 64
+    count = max(1, int(size * 1e6 / (n * k / elements * bytes_of_block)))
     blocks = random.integers(0, 256, (n * k // elements, bytes_of_block), dtype=np.uint8)
     blocks[:, :2 * scales] = (random.uniform(0.01, 0.02, (len(blocks), scales)).astype(np.float16)
                               .view(np.uint8))
-    name = b"blk.0.weight"
-    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<Q", len(name)) + name
-    head += struct.pack("<IQQIQ", 2, k, n, number, 0)
+    head = b"GGUF" + struct.pack("<IQQ", 3, count, 0)
+    for i in range(count):
+        name = f"blk.{i}.ffn_up.weight".encode()
+        head += struct.pack("<Q", len(name)) + name
+        head += struct.pack("<IQQIQ", 2, k, n, number, i * blocks.nbytes)
     with open(path, "wb") as file:
         file.write(head + b"\0" * (-len(head) % 32))
-        blocks.tofile(file)
+        for _ in range(count):
+            blocks.tofile(file)
 
 
-def measure(label, source, output, command, rounds):
+def measure(label, source, outputs, command, rounds):
     walls, cpus = [], []
     for _ in range(rounds):
-        output.unlink(missing_ok=True)  # to replace a file takes longer
+        for output in outputs.glob("*.tsw"):  # to replace a file takes longer
+            output.unlink()
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
         walls.append(time.perf_counter() - start)
@@ -99,21 +102,20 @@ def main():
         n = int(options.mb * 1e6 / 2 / k) // 64 * 64
         part = random.standard_normal((k // 8, n), dtype=np.float32).astype(np.float16)
         np.save(weights, np.concatenate([part] * 8))
-        measure("pack f16 to u4", weights, folder / "w.tsw",
+        measure("pack f16 to u4", weights, folder,
                 [options.tarsia, "pack", weights, "--type", "u4", "--group", 128, "--zero", "int",
                  "-o", folder / "w.tsw"], options.rounds)
         weights.unlink()
-        (folder / "w.tsw").unlink()
         gptq = folder / "gptq.safetensors"
         write_gptq(gptq, options.mb / 2, random)
-        measure("import GPTQ", gptq, folder / "out" / "l.tsw",
+        measure("import GPTQ", gptq, folder / "out",
                 [options.tarsia, "import", gptq, "-o", folder / "out", "--format", "gptq-v1",
                  "--bits", 4, "--group", 128], options.rounds)
         gptq.unlink()
         for kind in ("q4_0", "q4_k"):
             path = folder / f"{kind}.gguf"
             write_gguf(path, kind, options.mb / 2, random)
-            measure(f"import {kind.upper()}", path, folder / "out" / "blk.0.weight.tsw",
+            measure(f"import {kind.upper()}", path, folder / "out",
                     [options.tarsia, "import", path, "-o", folder / "out"], options.rounds)
             path.unlink()
 

@@ -255,8 +255,9 @@ void BlockMatrix::ReadScales(CodeSource* out) {
 
 // Makes the codes of a chunk 0 that are in constant groups.
 void BlockMatrix::ClearConstants(uint16_t constants, int chunk, uint8_t* out) const {
+  const int64_t first = int64_t{chunk} * kChunk;
   for (int64_t i = 0; i < kChunk; i += format_.group) {
-    if ((constants >> ((chunk * kChunk + i) / format_.group) & 1) != 0) {
+    if ((constants >> ((first + i) / format_.group) & 1) != 0) {
       std::fill_n(out + i, format_.group, uint8_t{0});
     }
   }

@@ -117,11 +117,11 @@ void Transpose(const uint8_t* HWY_RESTRICT in, int64_t in_stride, int64_t rows,
     hn::Vec<decltype(d)> to[16];
     for (int64_t j = 0; j < 16; ++j) from[j] = hn::LoadU(d, in + j * in_stride);
     for (int round = 0; round < 4; ++round) {
-      for (int j = 0; j < 8; ++j) {
+      for (size_t j = 0; j < 8; ++j) {
         to[2 * j] = hn::InterleaveLower(d, from[j], from[j + 8]);
         to[2 * j + 1] = hn::InterleaveUpper(d, from[j], from[j + 8]);
       }
-      for (int j = 0; j < 16; ++j) from[j] = to[j];
+      for (size_t j = 0; j < 16; ++j) from[j] = to[j];
     }
     for (int64_t j = 0; j < 16; ++j) hn::StoreU(from[j], d, out + j * out_stride);
   }
