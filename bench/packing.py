@@ -6,10 +6,10 @@
 
 It packs f16 weights as u4 with integer zero points in groups of 128, and imports one layer of GPTQ
 (4 bits, groups of 128), and matrices [14336, 4096] of GGUF Q4_0 and Q4_K. All files, read and
-written, are in a folder of memory. A row has the megabytes read, the least wall time of the rounds, the least
-processor time (of all threads, with the system's share), and the rates of both. Rates of an import
-are those of the file that it reads. Run it on an idle machine; processor time is nearly the same on
-a busy one.
+written, are in a folder of memory. A row has the megabytes read, the least wall time of the rounds,
+the least processor time (of all threads, with the system's share), and the rates of both. Rates of
+an import are those of the file that it reads. Run it on an idle machine; processor time is nearly
+the same on a busy one.
 """
 
 import argparse

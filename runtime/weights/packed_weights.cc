@@ -112,7 +112,7 @@ Status WriteList(std::span<const T> list, const PartRange& range, WeightImage* i
   return image->Make(range, pieces, {});
 }
 
-// Writes all parts.
+// Writes codes, scales and zero points.
 Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Progress& progress,
                   WeightImage* image, bool* finite) {
   const WeightInfo& info = source.info;
@@ -132,8 +132,7 @@ Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Pr
     TARSIA_CHECK(
         ScaleRows(info, WeightPart::kZeros).Pack(source.zeros, places[WeightPart::kZeros], image));
   }
-  TARSIA_CHECK(WriteList<int32_t>(source.gather, places[WeightPart::kGather], image));
-  return WriteList<float>(info.codebook, places[WeightPart::kCodebook], image);
+  return OkStatus();
 }
 
 // The description of what is packed, checked.
@@ -190,6 +189,8 @@ Result<TswSummary> PackedWeights::PackTo(const CodeSource& source, OutputFile* f
   TARSIA_TRY(const WeightPlaces places, PlaceWeights(info));
   FileImage image(file);
   TARSIA_CHECK(WriteParts(source, places, progress, &image, &info.finite));
+  TARSIA_CHECK(WriteList<int32_t>(source.gather, places[WeightPart::kGather], &image));
+  TARSIA_CHECK(WriteList<float>(info.codebook, places[WeightPart::kCodebook], &image));
   TARSIA_TRY(const uint64_t hash, image.Finish(info, places.bytes));
   return TswSummary{std::move(info), places.bytes, hash};
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <string>
 
 #include "dtypes/bulk.h"
 #include "runtime/diagnostics.h"

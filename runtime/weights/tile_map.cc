@@ -112,19 +112,18 @@ void TileMap::MakeEdges() {
   }
 }
 
-int64_t TileMap::Regions() const {
-  const Extents& tiles = layout_.tiles();
-  return tiles[0] * ((tiles[1] + tiles_across_ - 1) / tiles_across_);
+int64_t TileMap::RegionsAcross() const {
+  return (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_;
 }
 
 int64_t TileMap::FirstTile(int64_t number) const {
   if (number == 0) return 0;
-  const int64_t across = (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_;
+  const int64_t across = RegionsAcross();
   return number / across * layout_.tiles()[1] + number % across * tiles_across_;
 }
 
 Region TileMap::RegionOf(int64_t number) const {
-  const int64_t across = (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_;
+  const int64_t across = RegionsAcross();
   Region out;
   out.row = number / across * tile_rows_;
   out.column = number % across * tiles_across_ * tile_columns_;
@@ -249,7 +248,7 @@ void TileMap::PackRegion(int64_t number, const Fill& fill, uint8_t* out) const {
 PartPieces TileMap::Pieces(const Fill& fill) const {
   PartPieces out;
   out.count = Regions();
-  out.across = std::max<int64_t>(1, (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_);
+  out.across = std::max<int64_t>(1, RegionsAcross());
   out.offset = [this](int64_t number) {
     return static_cast<uint64_t>(FirstTile(number) * layout_.packed().tile_bits / 8);
   };

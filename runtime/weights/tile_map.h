@@ -57,7 +57,8 @@ class TileMap {
   void FindQuads();
   void MakeEdges();
   // The regions that are packed at a time: several tiles side by side.
-  [[nodiscard]] int64_t Regions() const;
+  [[nodiscard]] int64_t RegionsAcross() const;
+  [[nodiscard]] int64_t Regions() const { return layout_.tiles()[0] * RegionsAcross(); }
   [[nodiscard]] Region RegionOf(int64_t number) const;
   // The first tile of a region, in the order of memory; of region Regions(): the number of tiles.
   [[nodiscard]] int64_t FirstTile(int64_t number) const;

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "runtime/diagnostics.h"
 #include "runtime/weights/tsw.h"
-#include "support/extents.h"
 
 namespace tarsia {
 namespace {

@@ -6,10 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "runtime/diagnostics.h"
 #include "runtime/files/file.h"
 #include "runtime/weights/parallel.h"
 #include "runtime/weights/weight_info.h"
