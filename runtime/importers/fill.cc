@@ -8,24 +8,32 @@
 
 namespace tarsia {
 
-TileMap::Fill FromColumns(ReadColumn read) {
+TileMap::Fill FromStrips(ReadStrip read) {
   return [read = std::move(read)](const Region& region, uint8_t* out, int64_t stride) {
     // A few columns at a time, so that a line of `out` is written while it is in the cache.
     constexpr int64_t kColumns = kTransposedCodes;
     std::vector<uint8_t> codes(Size(kColumns * region.rows));
     for (int64_t j = 0; j < region.columns; j += kColumns) {
-      const int64_t columns = std::min(kColumns, region.columns - j);
-      for (int64_t c = 0; c < columns; ++c) {
-        read(region.column + j + c, region.row, region.rows, codes.data() + c * region.rows);
-      }
-      const int64_t quick = columns == kColumns ? region.rows / kColumns * kColumns : 0;
+      Region strip = region;
+      strip.column += j;
+      strip.columns = std::min(kColumns, region.columns - j);
+      read(strip, codes.data());
+      const int64_t quick = strip.columns == kColumns ? region.rows / kColumns * kColumns : 0;
       TransposeCodes(codes.data(), region.rows, quick, out + j, stride);
       for (int64_t i = quick; i < region.rows; ++i) {
         uint8_t* const to = out + i * stride + j;
-        for (int64_t c = 0; c < columns; ++c) to[c] = codes[Size(c * region.rows + i)];
+        for (int64_t c = 0; c < strip.columns; ++c) to[c] = codes[Size(c * region.rows + i)];
       }
     }
   };
+}
+
+TileMap::Fill FromColumns(ReadColumn read) {
+  return FromStrips([read = std::move(read)](const Region& region, uint8_t* out) {
+    for (int64_t c = 0; c < region.columns; ++c) {
+      read(region.column + c, region.row, region.rows, out + c * region.rows);
+    }
+  });
 }
 
 TileMap::Fill FromRows(ReadRow read) {

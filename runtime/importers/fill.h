@@ -14,6 +14,9 @@ namespace tarsia {
 // memory) from row `row` on.
 using ReadColumn = std::function<void(int64_t column, int64_t row, int64_t count, uint8_t* out)>;
 TileMap::Fill FromColumns(ReadColumn read);
+// The same with a call for the few columns of a region: it writes those of each column together.
+using ReadStrip = std::function<void(const Region& region, uint8_t* out)>;
+TileMap::Fill FromStrips(ReadStrip read);
 
 // Codes whose rows are stored one after the other: `read` writes `count` codes of row `row`.
 using ReadRow = std::function<void(int64_t row, int64_t column, int64_t count, uint8_t* out)>;

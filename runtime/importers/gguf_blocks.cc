@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,17 +11,20 @@
 
 #include "runtime/importers/fill.h"
 #include "runtime/importers/tensor_set.h"
+#include "runtime/weights/code_loops.h"
 #include "support/extents.h"
 
 namespace tarsia {
 namespace {
 
-constexpr int kChunk = 32;  // codes are decoded so many at a time
+constexpr int64_t kLine = 64;  // bytes, of the cache
+constexpr int kChunk = 32;     // codes are decoded so many at a time
 
-// A weight is scale * value(code) - offset.
-struct BlockAffine {
-  float scale = 0;
-  float offset = 0;
+// Of the groups of a block, one after the other: a weight is scale * value(code) - offset. Formats
+// without offsets leave them alone.
+struct GroupLists {
+  float* scales;
+  float* offsets;
 };
 
 float E8m0(uint8_t code) { return code == 0xFF ? std::nanf("") : std::ldexp(1.0F, code - 127); }
@@ -54,9 +58,12 @@ void Codes80(const uint8_t* b, int /*chunk*/, uint8_t* out) { std::memcpy(out, b
 void CodesIq4(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 2, 0, out); }
 void CodesMx4(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 1, 0, out); }
 
-void ScaleOnly(const uint8_t* b, BlockAffine* out) { out[0] = {LoadF16(b), 0}; }
-void ScaleAndMin(const uint8_t* b, BlockAffine* out) { out[0] = {LoadF16(b), -LoadF16(b + 2)}; }
-void ScaleMx4(const uint8_t* b, BlockAffine* out) { out[0] = {E8m0(b[0]), 0}; }
+void ScaleOnly(const uint8_t* b, GroupLists out) { out.scales[0] = LoadF16(b); }
+void ScaleAndMin(const uint8_t* b, GroupLists out) {
+  out.scales[0] = LoadF16(b);
+  out.offsets[0] = -LoadF16(b + 2);
+}
+void ScaleMx4(const uint8_t* b, GroupLists out) { out.scales[0] = E8m0(b[0]); }
 
 // ---- blocks of 256, whose scales are quantised themselves --------------------------------------
 
@@ -66,10 +73,11 @@ void Codes2K(const uint8_t* b, int chunk, uint8_t* out) {
   const int shift = chunk % 4 * 2;
   for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 3;
 }
-void Scales2K(const uint8_t* b, BlockAffine* out) {
+void Scales2K(const uint8_t* b, GroupLists out) {
   const float d = LoadF16(b + 80), least = LoadF16(b + 82);
   for (int i = 0; i < 16; ++i) {
-    out[i] = {d * static_cast<float>(b[i] & 15), least * static_cast<float>(b[i] >> 4)};
+    out.scales[i] = d * static_cast<float>(b[i] & 15);
+    out.offsets[i] = least * static_cast<float>(b[i] >> 4);
   }
 }
 
@@ -82,61 +90,76 @@ void Codes3K(const uint8_t* b, int chunk, uint8_t* out) {
     out[l] = static_cast<uint8_t>(code ^ 4);
   }
 }
-void Scales3K(const uint8_t* b, BlockAffine* out) {
+void Scales3K(const uint8_t* b, GroupLists out) {
   const uint8_t* const s = b + 96;
   const float d = LoadF16(b + 108);
   for (int i = 0; i < 16; ++i) {
     const int low = i < 8 ? s[i] & 15 : s[i - 8] >> 4;
     const int high = s[8 + i % 4] >> (2 * (i / 4)) & 3;
-    out[i] = {d * static_cast<float>((low | high << 4) - 32), 0};
+    out.scales[i] = d * static_cast<float>((low | high << 4) - 32);
   }
 }
 
-// Scale and minimum of 6 bits each: eight pairs in 12 bytes.
-void Scales45K(const uint8_t* b, BlockAffine* out) {
-  const uint8_t* const s = b + 4;
+// Scale and minimum of 6 bits each: eight pairs in 12 bytes. The first four of both are the low
+// bits of bytes 0 to 3 and 4 to 7, whose high bits are those of the last four.
+void Scales45K(const uint8_t* b, GroupLists out) {
+  constexpr uint32_t kLow = 0x3F3F3F3F, kHigh = 0x30303030, kNibbles = 0x0F0F0F0F;
   const float d = LoadF16(b), dmin = LoadF16(b + 2);
-  for (int i = 0; i < 4; ++i) {
-    out[i] = {d * static_cast<float>(s[i] & 63), dmin * static_cast<float>(s[i + 4] & 63)};
-    const int scale = (s[i + 8] & 15) | s[i] >> 6 << 4;
-    const int least = s[i + 8] >> 4 | s[i + 4] >> 6 << 4;
-    out[i + 4] = {d * static_cast<float>(scale), dmin * static_cast<float>(least)};
+  const uint32_t scales = LoadU32(b + 4), mins = LoadU32(b + 8), rest = LoadU32(b + 12);
+  const uint32_t words[] = {scales & kLow, (rest & kNibbles) | (scales >> 2 & kHigh), mins & kLow,
+                            (rest >> 4 & kNibbles) | (mins >> 2 & kHigh)};
+  for (int i = 0; i < 8; ++i) {
+    const int shift = i % 4 * 8;
+    out.scales[i] = d * static_cast<float>(words[i / 4] >> shift & 63);
+    out.offsets[i] = dmin * static_cast<float>(words[2 + i / 4] >> shift & 63);
   }
 }
+
+// The low or high nibbles of a chunk's bytes.
+void LowOrHigh(const uint8_t* __restrict codes, bool high, uint8_t* __restrict out) {
+  if (high) {
+    for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> 4;
+  } else {
+    for (int l = 0; l < kChunk; ++l) out[l] = codes[l] & 15;
+  }
+}
+
 void Codes4K(const uint8_t* b, int chunk, uint8_t* out) {
-  const uint8_t* const codes = b + 16 + Size(chunk / 2) * 32;
-  const int shift = chunk % 2 * 4;
-  for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 15;
+  LowOrHigh(b + 16 + Size(chunk / 2) * 32, chunk % 2 != 0, out);
 }
 void Codes5K(const uint8_t* b, int chunk, uint8_t* out) {
-  const uint8_t* const codes = b + 48 + Size(chunk / 2) * 32;
-  const int shift = chunk % 2 * 4;
+  LowOrHigh(b + 48 + Size(chunk / 2) * 32, chunk % 2 != 0, out);
   for (int l = 0; l < kChunk; ++l) {
-    out[l] = static_cast<uint8_t>((codes[l] >> shift & 15) | (b[16 + l] >> chunk & 1) << 4);
+    out[l] = static_cast<uint8_t>(out[l] | (b[16 + l] >> chunk & 1) << 4);
   }
 }
 
 void Codes6K(const uint8_t* b, int chunk, uint8_t* out) {
   const int half = chunk / 4, quarter = chunk % 4;
-  const uint8_t* const low = b + 64 * Size(half) + Size(quarter % 2) * 32;
   const uint8_t* const high = b + 128 + 32 * Size(half);
+  LowOrHigh(b + 64 * Size(half) + Size(quarter % 2) * 32, quarter / 2 != 0, out);
   for (int l = 0; l < kChunk; ++l) {
-    const int code = (low[l] >> (quarter / 2 * 4) & 15) | (high[l] >> (2 * quarter) & 3) << 4;
+    const int code = out[l] | (high[l] >> (2 * quarter) & 3) << 4;
     out[l] = static_cast<uint8_t>(code ^ 32);
   }
 }
-void Scales6K(const uint8_t* b, BlockAffine* out) {
+void Scales6K(const uint8_t* b, GroupLists out) {
   const float d = LoadF16(b + 208);
-  for (int i = 0; i < 16; ++i) out[i] = {d * static_cast<float>(SignedByte(b[192 + i])), 0};
+  for (int i = 0; i < 16; ++i) out.scales[i] = d * static_cast<float>(SignedByte(b[192 + i]));
 }
 
-// The scales of blocks that lie one after the other.
-template <void (*kScales)(const uint8_t* block, BlockAffine* out)>
-void Every(const uint8_t* data, int64_t block_bytes, int64_t groups, int64_t blocks,
-           BlockAffine* out) {
-  for (int64_t i = 0; i < blocks; ++i) kScales(data + i * block_bytes, out + i * groups);
-}
+// Columns whose blocks lie `step` bytes apart, from chunk `chunk` of a block on. As these are far
+// apart, `ahead` bytes of each column of the next strip are asked for in time.
+struct BlockStrip {
+  const uint8_t* block;
+  int64_t step;
+  int64_t columns;
+  int chunk;
+  int64_t ahead = 0;
+};
 
+// How the blocks of a format are read. The table has functions for many blocks, so that the one for
+// a block is part of their loop.
 struct BlockFormat {
   uint32_t type;
   GgufBlock block;
@@ -144,24 +167,54 @@ struct BlockFormat {
   int64_t group;
   DType scale_type;
   bool offsets;
-  void (*decode)(const uint8_t* block, int chunk, uint8_t* out);
-  void (*scales)(const uint8_t* data, int64_t block_bytes, int64_t groups, int64_t blocks,
-                 BlockAffine* out);
+  // Decodes `count` chunks of each column of a strip.
+  void (*decode)(const BlockFormat& format, const BlockStrip& strip, int64_t count, uint8_t* out);
+  // Reads the scales (and the offsets) of `blocks` blocks.
+  void (*scales)(const BlockFormat& format, const uint8_t* data, int64_t blocks, GroupLists out);
+
+  [[nodiscard]] int chunks() const { return static_cast<int>(block.elements / kChunk); }
+  [[nodiscard]] int64_t groups() const { return block.elements / group; }
 };
 
+template <void (*kCodes)(const uint8_t* block, int chunk, uint8_t* out)>
+void Decode(const BlockFormat& format, const BlockStrip& strip, int64_t count, uint8_t* out) {
+  const int chunks = format.chunks();
+  for (int64_t c = 0; c < strip.columns; ++c) {
+    const uint8_t* block = strip.block + c * strip.step;
+    int chunk = strip.chunk;
+    for (int64_t i = 0; i < strip.ahead; i += kLine) {
+      __builtin_prefetch(block + strip.columns * strip.step + i);
+    }
+    for (const uint8_t* const end = out + count * kChunk; out != end; out += kChunk) {
+      kCodes(block, chunk, out);
+      if (++chunk < chunks) continue;
+      chunk = 0;
+      block += format.block.bytes;
+    }
+  }
+}
+
+template <void (*kScales)(const uint8_t* block, GroupLists out)>
+void Scales(const BlockFormat& format, const uint8_t* data, int64_t blocks, GroupLists out) {
+  const int64_t groups = format.groups();
+  for (int64_t i = 0; i < blocks; ++i) {
+    kScales(data + i * format.block.bytes, {out.scales + i * groups, out.offsets + i * groups});
+  }
+}
+
 constexpr BlockFormat kFormats[] = {
-    {2, {"Q4_0", 32, 18, true}, kI4, 32, kF16, false, Codes40, Every<ScaleOnly>},
-    {3, {"Q4_1", 32, 20, true}, kU4, 32, kF16, true, Codes41, Every<ScaleAndMin>},
-    {6, {"Q5_0", 32, 22, true}, kI5, 32, kF16, false, Codes50, Every<ScaleOnly>},
-    {7, {"Q5_1", 32, 24, true}, kU5, 32, kF16, true, Codes51, Every<ScaleAndMin>},
-    {8, {"Q8_0", 32, 34, true}, kI8, 32, kF16, false, Codes80, Every<ScaleOnly>},
-    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Codes2K, Every<Scales2K>},
-    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Codes3K, Every<Scales3K>},
-    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Codes4K, Every<Scales45K>},
-    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Codes5K, Every<Scales45K>},
-    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Codes6K, Every<Scales6K>},
-    {20, {"IQ4_NL", 32, 18, true}, kU4, 32, kF16, false, CodesIq4, Every<ScaleOnly>},
-    {39, {"MXFP4", 32, 17, true}, kF4E2M1, 32, kE8M0, false, CodesMx4, Every<ScaleMx4>},
+    {2, {"Q4_0", 32, 18, true}, kI4, 32, kF16, false, Decode<Codes40>, Scales<ScaleOnly>},
+    {3, {"Q4_1", 32, 20, true}, kU4, 32, kF16, true, Decode<Codes41>, Scales<ScaleAndMin>},
+    {6, {"Q5_0", 32, 22, true}, kI5, 32, kF16, false, Decode<Codes50>, Scales<ScaleOnly>},
+    {7, {"Q5_1", 32, 24, true}, kU5, 32, kF16, true, Decode<Codes51>, Scales<ScaleAndMin>},
+    {8, {"Q8_0", 32, 34, true}, kI8, 32, kF16, false, Decode<Codes80>, Scales<ScaleOnly>},
+    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Decode<Codes2K>, Scales<Scales2K>},
+    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Decode<Codes3K>, Scales<Scales3K>},
+    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Decode<Codes4K>, Scales<Scales45K>},
+    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Decode<Codes5K>, Scales<Scales45K>},
+    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Decode<Codes6K>, Scales<Scales6K>},
+    {20, {"IQ4_NL", 32, 18, true}, kU4, 32, kF16, false, Decode<CodesIq4>, Scales<ScaleOnly>},
+    {39, {"MXFP4", 32, 17, true}, kF4E2M1, 32, kE8M0, false, Decode<CodesMx4>, Scales<ScaleMx4>},
 };
 
 struct PlainType {
@@ -186,106 +239,151 @@ class BlockMatrix {
       : format_(format),
         data_(data),
         blocks_(k / format.block.elements),
-        groups_(format.block.elements / format.group),
-        chunk_bits_(std::countr_zero(static_cast<uint64_t>(format.block.elements / kChunk))),
+        chunk_bits_(std::countr_zero(static_cast<uint64_t>(format.chunks()))),
+        chunk_groups_(kChunk / format.group),
         columns_(n) {}
 
   // Goes on to the matrix that lies so many behind it.
   void Skip(int64_t matrices) { data_ = Block(matrices * columns_ * blocks_); }
   // Fills the scales, and the zero points of a format with offsets.
   void ReadScales(CodeSource* out);
-  // Codes of a column of w (a row in memory); `row` and `count` are multiples of a chunk.
-  void ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const;
+  // Codes of columns of w (rows in memory), one after the other; the rows of the region are
+  // multiples of a chunk.
+  void ReadCodes(const Region& region, uint8_t* out) const;
 
  private:
   // Of all blocks, column by column.
   [[nodiscard]] const uint8_t* Block(int64_t number) const {
     return data_ + number * format_.block.bytes;
   }
-  void ClearConstants(uint16_t constants, int chunk, uint8_t* out) const;
+  void NoteConstants(int64_t column, int64_t columns, GroupLists groups);
+  void ClearConstants(const Region& region, uint8_t* out) const;
 
   const BlockFormat& format_;
   const uint8_t* data_;
-  int64_t blocks_;  // of a column
-  int64_t groups_;  // of a block
-  int chunk_bits_;  // log2 of the chunks of a block
+  int64_t blocks_;        // of a column
+  int chunk_bits_;        // log2 of the chunks of a block
+  int64_t chunk_groups_;  // of a chunk
   int64_t columns_;
-  std::shared_ptr<uint16_t[]> constants_;  // of each block: a bit for a group without a scale
+  // Of each block, row by row: a bit for a constant group. None where no group is constant.
+  std::shared_ptr<uint16_t[]> constants_;
 };
 
-// Makes offsets zero points. Which of the groups of a block are constant: weights of a group
-// without a scale are all -offset; as (0 - 1) * offset, they have the form of the others.
-uint16_t MakeZeros(BlockAffine* block, int64_t groups) {
-  uint32_t constants = 0;
-  for (int64_t g = 0; g < groups; ++g) {
-    const auto [scale, offset] = block[g];
-    const bool constant = scale == 0 && offset != 0;
-    const float zero = offset / (scale != 0 ? scale : 1);
-    constants |= (constant ? 1U : 0U) << g;
-    block[g] = {constant ? offset : scale, constant ? 1 : zero};
+// Weights of a group without a scale are all -offset: as (0 - 1) * offset, they have the form of
+// the others.
+uint32_t IsConstant(float scale, float offset) {
+  // Compared as integers, which becomes vector code.
+  const uint32_t magnitude = std::bit_cast<uint32_t>(scale) << 1;
+  const uint32_t other = std::bit_cast<uint32_t>(offset) << 1;
+  return static_cast<uint32_t>(magnitude == 0) & static_cast<uint32_t>(other != 0);
+}
+
+// The lists of groups are as long as a multiple of this: loops over so many become vector code.
+constexpr int64_t kGroupsAtOnce = 16;
+
+bool HasConstants(int64_t count, GroupLists groups) {
+  uint32_t any = 0;
+  for (int64_t i = 0; i < count; i += kGroupsAtOnce) {
+    for (int64_t j = i; j < i + kGroupsAtOnce; ++j) {
+      any |= IsConstant(groups.scales[j], groups.offsets[j]);
+    }
   }
-  return static_cast<uint16_t>(constants);
+  return any != 0;
+}
+
+// Makes offsets zero points.
+void MakeZeros(int64_t count, float* __restrict scales, float* __restrict offsets) {
+  for (int64_t i = 0; i < count; i += kGroupsAtOnce) {
+    for (int64_t j = i; j < i + kGroupsAtOnce; ++j) {
+      const float scale = scales[j];
+      const float offset = offsets[j];
+      const uint32_t constant = IsConstant(scale, offset);
+      const float zero = offset / (scale != 0 ? scale : 1);
+      scales[j] = constant != 0 ? offset : scale;
+      offsets[j] = constant != 0 ? 1 : zero;
+    }
+  }
+}
+
+// Notes which groups of columns are constant.
+void BlockMatrix::NoteConstants(int64_t column, int64_t columns, GroupLists groups) {
+  const int64_t count = format_.groups();
+  for (int64_t c = column; c < column + columns; ++c) {
+    for (int64_t i = 0; i < blocks_; ++i, groups.scales += count, groups.offsets += count) {
+      uint32_t mask = 0;
+      for (int64_t g = 0; g < count; ++g) {
+        mask |= IsConstant(groups.scales[g], groups.offsets[g]) << g;
+      }
+      constants_[i * columns_ + c] = static_cast<uint16_t>(mask);
+    }
+  }
 }
 
 void BlockMatrix::ReadScales(CodeSource* out) {
-  out->scales.resize(Size(blocks_ * groups_ * columns_));
+  const int64_t groups = blocks_ * format_.groups();
+  out->scales.resize(Size(groups * columns_));
   if (format_.offsets) out->zeros.resize(out->scales.size());
   if (format_.offsets) constants_ = std::make_shared<uint16_t[]>(Size(columns_ * blocks_));
+  std::atomic<bool> constant{false};
   // A few columns at a time: each is read as it lies, and a line of the scales is written at once.
-  constexpr int64_t kColumns = 16;
-  const int64_t groups = blocks_ * groups_;
+  constexpr int64_t kColumns = kTransposedFloats;
   ParallelFor((columns_ + kColumns - 1) / kColumns, [&](int64_t strip) {
     const int64_t first = strip * kColumns;
     const int64_t columns = std::min(kColumns, columns_ - first);
-    std::vector<BlockAffine> affines(Size(columns * groups));
-    format_.scales(Block(first * blocks_), format_.block.bytes, groups_, columns * blocks_,
-                   affines.data());
-    for (int64_t i = 0; format_.offsets && i < columns * blocks_; ++i) {
-      constants_[first * blocks_ + i] = MakeZeros(affines.data() + i * groups_, groups_);
+    static_assert(kColumns % kGroupsAtOnce == 0);
+    std::vector<float> scales(Size(kColumns * groups)), offsets(scales.size());
+    const GroupLists lists{scales.data(), offsets.data()};
+    format_.scales(format_, Block(first * blocks_), columns * blocks_, lists);
+    if (format_.offsets) {
+      const int64_t count = std::ssize(scales);
+      if (HasConstants(count, lists)) {
+        NoteConstants(first, columns, lists);
+        constant.store(true, std::memory_order_relaxed);
+      }
+      MakeZeros(count, scales.data(), offsets.data());
     }
-    for (int64_t g = 0; g < groups; ++g) {
-      const BlockAffine* const from = affines.data() + g;
-      const size_t at = Size(g * columns_ + first);
-      for (int64_t c = 0; c < columns; ++c) out->scales[at + Size(c)] = from[c * groups].scale;
-      if (!format_.offsets) continue;
-      for (int64_t c = 0; c < columns; ++c) out->zeros[at + Size(c)] = from[c * groups].offset;
-    }
+    const auto store = [&](const std::vector<float>& from, std::vector<float>* to) {
+      float* const rows = to->data() + first;
+      const int64_t quick = columns == kTransposedFloats ? groups / 4 * 4 : 0;
+      TransposeFloats(from.data(), groups, quick, rows, columns_);
+      for (int64_t g = quick; g < groups; ++g) {
+        for (int64_t c = 0; c < columns; ++c) rows[g * columns_ + c] = from[Size(c * groups + g)];
+      }
+    };
+    store(scales, &out->scales);
+    if (format_.offsets) store(offsets, &out->zeros);
   });
+  if (!constant) constants_ = nullptr;
 }
 
-// Makes the codes of a chunk 0 that are in constant groups.
-void BlockMatrix::ClearConstants(uint16_t constants, int chunk, uint8_t* out) const {
-  const int64_t first = int64_t{chunk} * kChunk;
-  for (int64_t i = 0; i < kChunk; i += format_.group) {
-    if ((constants >> ((first + i) / format_.group) & 1) != 0) {
-      std::fill_n(out + i, format_.group, uint8_t{0});
+// Makes the codes 0 that are in constant groups.
+void BlockMatrix::ClearConstants(const Region& region, uint8_t* out) const {
+  for (int64_t row = 0; row < region.rows; row += kChunk) {
+    const int64_t chunk = (region.row + row) / kChunk;
+    const int64_t first = (chunk & (format_.chunks() - 1)) * chunk_groups_;  // of its groups
+    const uint16_t* const constants =
+        constants_.get() + (chunk >> chunk_bits_) * columns_ + region.column;
+    for (int64_t c = 0; c < region.columns; ++c) {
+      for (int64_t g = 0; constants[c] != 0 && g < chunk_groups_; ++g) {
+        if ((constants[c] >> (first + g) & 1) == 0) continue;
+        std::fill_n(out + c * region.rows + row + g * format_.group, format_.group, uint8_t{0});
+      }
     }
   }
 }
 
-void BlockMatrix::ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const {
-  const int64_t chunks = int64_t{1} << chunk_bits_;  // of a block
-  const int64_t first = row / kChunk;
-  int64_t number = column * blocks_ + (first >> chunk_bits_);
-  const uint8_t* block = Block(number);
-  // Columns are read one after the other, and lie apart: blocks that are new are asked for in time.
-  constexpr int64_t kAhead = 16;
-  if (column + kAhead < columns_ && (first & (chunks - 1)) == 0) {
-    const uint8_t* const ahead = block + kAhead * blocks_ * format_.block.bytes;
-    const int64_t touched = (((count - 1) / kChunk) >> chunk_bits_) + 1;
-    for (int64_t line = 0; line < touched * format_.block.bytes + 63; line += 64) {
-      __builtin_prefetch(ahead + line);
-    }
+void BlockMatrix::ReadCodes(const Region& region, uint8_t* out) const {
+  const int64_t first = region.row / kChunk;
+  const int64_t count = region.rows / kChunk;
+  const int64_t number = region.column * blocks_ + (first >> chunk_bits_);
+  const int64_t step = blocks_ * format_.block.bytes;
+  BlockStrip strip{Block(number), step, region.columns,
+                   static_cast<int>(first & (format_.chunks() - 1))};
+  if (strip.chunk == 0 && region.column + 2 * region.columns <= columns_) {
+    strip.ahead = (((count - 1) >> chunk_bits_) + 1) * format_.block.bytes;
   }
-  auto chunk = static_cast<int>(first & (chunks - 1));
-  for (int64_t i = 0; i < count; i += kChunk) {
-    format_.decode(block, chunk, out + i);
-    if (constants_ && constants_[number] != 0) ClearConstants(constants_[number], chunk, out + i);
-    if (++chunk < chunks) continue;
-    chunk = 0;
-    ++number;
-    block += format_.block.bytes;
-  }
+  format_.decode(format_, strip, count, out);
+  if (constants_) ClearConstants(region, out);
 }
 
 }  // namespace
@@ -328,9 +426,8 @@ Result<CodeSource> ReadGguf(const GgufTensor& tensor, const uint8_t* file, int64
   BlockMatrix matrix(*format, file + tensor.offset, info.k, info.n);
   matrix.Skip(index);
   matrix.ReadScales(&out);
-  out.codes = FromColumns([matrix](int64_t column, int64_t row, int64_t count, uint8_t* to) {
-    matrix.ReadCodes(column, row, count, to);
-  });
+  out.codes =
+      FromStrips([matrix](const Region& region, uint8_t* to) { matrix.ReadCodes(region, to); });
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/weights/code_loops.h"
 
+#include <utility>
+
 #include "dtypes/simd_dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,39 +17,108 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using WordTag = hn::CappedTag<uint32_t, kCodeLanes>;
+#if HWY_TARGET != HWY_SCALAR
+template <class D, size_t kRows>
+using VectorRows = hn::Vec<D>[kRows];
 
-// A word of the threads from `codes` on.
-HWY_INLINE hn::Vec<WordTag> Word(const uint8_t* HWY_RESTRICT codes, const CodeMove* move,
-                                 const CodeMove* end) {
-  const WordTag d;
-  const hn::Rebind<uint8_t, WordTag> bytes;
-  auto word = hn::Zero(d);
-  for (; move != end; ++move) {
-    const auto code = hn::PromoteTo(d, hn::LoadU(bytes, codes + move->slot * kCodeLanes));
-    const auto bits = hn::And(code, hn::Set(d, move->mask));
-    word = hn::Or(word, move->shift >= 0 ? hn::ShiftLeftSame(bits, move->shift)
-                                         : hn::ShiftRightSame(bits, -move->shift));
-  }
-  return word;
+// The loops over rows are written out (J counts half of them): compilers keep the rows of loops in
+// memory.
+template <class D, size_t kRows, size_t... J>
+HWY_INLINE void InterleaveOnce(D d, const VectorRows<D, kRows>& from, VectorRows<D, kRows>& to,
+                               std::index_sequence<J...>) {
+  ((to[2 * J] = hn::InterleaveLower(d, from[J], from[J + kRows / 2]),
+    to[2 * J + 1] = hn::InterleaveUpper(d, from[J], from[J + kRows / 2])),
+   ...);
 }
+
+// Transposes 4, 8 or 16 rows (I counts them) of 16 bytes for each block of 16 bytes of a vector.
+// Calls store(block, i, 16 bytes): the bytes of all rows for the first column, then for the second
+// and so on; `i` counts the vectors of a block.
+//
+// Each round interleaves vector j with the one that lies half of all behind it: a bit of the row's
+// number, the highest first, becomes the lowest of the place in a vector. After as many rounds as
+// it has bits, a row's number is the lowest bits of the place.
+template <class D, class Store, size_t... I>
+HWY_INLINE void InterleaveAll(D d, VectorRows<D, sizeof...(I)>& rows, const Store& store,
+                              std::index_sequence<I...>) {
+  constexpr size_t kRows = sizeof...(I);
+  constexpr std::make_index_sequence<kRows / 2> kHalf;
+  VectorRows<D, kRows> other;
+  InterleaveOnce<D, kRows>(d, rows, other, kHalf);
+  InterleaveOnce<D, kRows>(d, other, rows, kHalf);
+  if constexpr (kRows == 8) {
+    InterleaveOnce<D, kRows>(d, rows, other, kHalf);
+    ((rows[I] = other[I]), ...);
+  } else if constexpr (kRows == 16) {
+    InterleaveOnce<D, kRows>(d, rows, other, kHalf);
+    InterleaveOnce<D, kRows>(d, other, rows, kHalf);
+  }
+  const hn::Full128<uint8_t> block;
+  if constexpr (hn::MaxLanes(D()) == 32) {
+    (store(0, static_cast<int64_t>(I), hn::LowerHalf(block, rows[I])), ...);
+    (store(1, static_cast<int64_t>(I), hn::UpperHalf(block, rows[I])), ...);
+  } else {
+    (store(0, static_cast<int64_t>(I), rows[I]), ...);
+  }
+}
+
+// A byte of the threads from `codes` on.
+template <class D>
+HWY_INLINE hn::Vec<D> Byte(D d, const uint8_t* HWY_RESTRICT codes, const CodeMove* move,
+                           const CodeMove* end) {
+  // Bits that leave a byte are not of the mask.
+  const hn::Repartition<uint16_t, D> pairs;
+  auto byte = hn::Zero(d);
+  for (; move != end; ++move) {
+    const auto code = hn::BitCast(pairs, hn::LoadU(d, codes + move->slot * kCodeLanes));
+    const auto moved = move->shift >= 0 ? hn::ShiftLeftSame(code, move->shift)
+                                        : hn::ShiftRightSame(code, -move->shift);
+    byte = hn::OrAnd(byte, hn::BitCast(d, moved), hn::Set(d, move->mask));
+  }
+  return byte;
+}
+
+// The bytes of the words of a thread lie together: as columns of a matrix whose rows are bytes.
+template <class D, size_t... I>
+HWY_INLINE void WordsOf(D d, const uint8_t* HWY_RESTRICT codes, const CodeMove* HWY_RESTRICT moves,
+                        const uint32_t* HWY_RESTRICT first, uint8_t* HWY_RESTRICT out,
+                        std::index_sequence<I...>) {
+  constexpr int64_t kRows = sizeof...(I);
+  for (int64_t t = 0; t < kCodeLanes; t += static_cast<int64_t>(hn::Lanes(d))) {
+    VectorRows<D, kRows> rows = {Byte(d, codes + t, moves + first[I], moves + first[I + 1])...};
+    const auto store = [&](int64_t block, int64_t i, auto row) HWY_ATTR {
+      hn::StoreU(row, hn::Full128<uint8_t>(), out + (t + 16 * block) * kRows + 16 * i);
+    };
+    InterleaveAll(d, rows, store, std::index_sequence<I...>());
+  }
+}
+
+#endif
 
 void Words(const uint8_t* HWY_RESTRICT codes, const CodeMove* HWY_RESTRICT moves,
            const uint32_t* HWY_RESTRICT first, int64_t words, uint8_t* HWY_RESTRICT out) {
-  const WordTag d;
-  auto* const to = reinterpret_cast<uint32_t*>(out);
-  for (size_t t = 0; t < kCodeLanes; t += hn::Lanes(d)) {
-    const auto word = [&](int64_t w) HWY_ATTR {
-      return Word(codes + t, moves + first[w], moves + first[w + 1]);
-    };
-    if (words == 4) {
-      hn::StoreInterleaved4(word(0), word(1), word(2), word(3), d, to + 4 * t);
-    } else if (words == 2) {
-      hn::StoreInterleaved2(word(0), word(1), d, to + 2 * t);
-    } else {
-      hn::StoreU(word(0), d, to + t);
+#if HWY_TARGET == HWY_SCALAR
+  for (int64_t t = 0; t < kCodeLanes; ++t) {
+    for (int64_t i = 0; i < 4 * words; ++i) {
+      int byte = 0;
+      for (uint32_t m = first[i]; m < first[i + 1]; ++m) {
+        const int code = codes[moves[m].slot * kCodeLanes + t];
+        byte |= (moves[m].shift >= 0 ? code << moves[m].shift : code >> -moves[m].shift) &
+                moves[m].mask;
+      }
+      *out++ = static_cast<uint8_t>(byte);
     }
   }
+#else
+  const hn::CappedTag<uint8_t, kCodeLanes> d;
+  if (words == 4) {
+    WordsOf(d, codes, moves, first, out, std::make_index_sequence<16>());
+  } else if (words == 2) {
+    WordsOf(d, codes, moves, first, out, std::make_index_sequence<8>());
+  } else {
+    WordsOf(d, codes, moves, first, out, std::make_index_sequence<4>());
+  }
+#endif
 }
 
 void Split(const uint8_t* HWY_RESTRICT words, int64_t count, int bits, uint8_t* HWY_RESTRICT out,
@@ -102,6 +173,19 @@ void Quads(const uint8_t* HWY_RESTRICT codes, std::span<const uint32_t> first, i
 #endif
 }
 
+#if HWY_TARGET != HWY_SCALAR
+template <class D, size_t... I>
+HWY_INLINE void TransposeBlocks(D d, const uint8_t* HWY_RESTRICT in, int64_t in_stride,
+                                uint8_t* HWY_RESTRICT out, int64_t out_stride,
+                                std::index_sequence<I...> rows_of_block) {
+  VectorRows<D, sizeof...(I)> rows = {hn::LoadU(d, in + static_cast<int64_t>(I) * in_stride)...};
+  const auto store = [&](int64_t block, int64_t i, auto row) HWY_ATTR {
+    hn::StoreU(row, hn::Full128<uint8_t>(), out + (16 * block + i) * out_stride);
+  };
+  InterleaveAll(d, rows, store, rows_of_block);
+}
+#endif
+
 void Transpose(const uint8_t* HWY_RESTRICT in, int64_t in_stride, int64_t rows,
                uint8_t* HWY_RESTRICT out, int64_t out_stride) {
 #if HWY_TARGET == HWY_SCALAR
@@ -109,21 +193,44 @@ void Transpose(const uint8_t* HWY_RESTRICT in, int64_t in_stride, int64_t rows,
     for (int64_t j = 0; j < 16; ++j) out[i * out_stride + j] = in[j * in_stride + i];
   }
 #else
-  const hn::Full128<uint8_t> d;
-  for (int64_t i = 0; i < rows; i += 16, in += 16, out += 16 * out_stride) {
-    // Each round interleaves vector j with vector j + 8: a bit of the row's number, the highest
-    // first, becomes the lowest of the place in a vector. After four all have changed sides.
-    hn::Vec<decltype(d)> from[16];
-    hn::Vec<decltype(d)> to[16];
-    for (int64_t j = 0; j < 16; ++j) from[j] = hn::LoadU(d, in + j * in_stride);
-    for (int round = 0; round < 4; ++round) {
-      for (size_t j = 0; j < 8; ++j) {
-        to[2 * j] = hn::InterleaveLower(d, from[j], from[j + 8]);
-        to[2 * j + 1] = hn::InterleaveUpper(d, from[j], from[j + 8]);
-      }
-      for (size_t j = 0; j < 16; ++j) from[j] = to[j];
+  const hn::CappedTag<uint8_t, 32> d;
+  int64_t i = 0;
+  for (; i + static_cast<int64_t>(hn::Lanes(d)) <= rows; i += static_cast<int64_t>(hn::Lanes(d))) {
+    TransposeBlocks(d, in + i, in_stride, out + i * out_stride, out_stride,
+                    std::make_index_sequence<kTransposedCodes>());
+  }
+  for (; i < rows; i += 16) {
+    TransposeBlocks(hn::Full128<uint8_t>(), in + i, in_stride, out + i * out_stride, out_stride,
+                    std::make_index_sequence<kTransposedCodes>());
+  }
+#endif
+}
+
+void Floats(const float* HWY_RESTRICT in, int64_t in_stride, int64_t rows, float* HWY_RESTRICT out,
+            int64_t out_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < kTransposedFloats; ++j) out[i * out_stride + j] = in[j * in_stride + i];
+  }
+#else
+  const hn::Full128<float> d;
+  const hn::Repartition<uint64_t, decltype(d)> pairs;
+  for (int64_t i = 0; i < rows; i += 4, in += 4, out += 4 * out_stride) {
+    for (int64_t j = 0; j < kTransposedFloats; j += 4) {
+      const auto load = [&](int64_t k) HWY_ATTR { return hn::LoadU(d, in + (j + k) * in_stride); };
+      const auto store = [&](int64_t k, auto row) HWY_ATTR {
+        hn::StoreU(hn::BitCast(d, row), d, out + k * out_stride + j);
+      };
+      const auto a = load(0), b = load(1), c = load(2), e = load(3);
+      const auto low0 = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+      const auto low1 = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+      const auto high0 = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+      const auto high1 = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+      store(0, hn::InterleaveLower(pairs, low0, low1));
+      store(1, hn::InterleaveUpper(pairs, low0, low1));
+      store(2, hn::InterleaveLower(pairs, high0, high1));
+      store(3, hn::InterleaveUpper(pairs, high0, high1));
     }
-    for (int64_t j = 0; j < 16; ++j) hn::StoreU(from[j], d, out + j * out_stride);
   }
 #endif
 }
@@ -140,6 +247,7 @@ HWY_EXPORT(Words);
 HWY_EXPORT(Split);
 HWY_EXPORT(Quads);
 HWY_EXPORT(Transpose);
+HWY_EXPORT(Floats);
 
 void MakeWords(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
                uint8_t* out) {
@@ -158,6 +266,11 @@ void GatherQuads(const uint8_t* codes, std::span<const uint32_t> first, int64_t 
 void TransposeCodes(const uint8_t* in, int64_t in_stride, int64_t rows, uint8_t* out,
                     int64_t out_stride) {
   TARSIA_DISPATCH(Transpose)(in, in_stride, rows, out, out_stride);
+}
+
+void TransposeFloats(const float* in, int64_t in_stride, int64_t rows, float* out,
+                     int64_t out_stride) {
+  TARSIA_DISPATCH(Floats)(in, in_stride, rows, out, out_stride);
 }
 
 }  // namespace tarsia

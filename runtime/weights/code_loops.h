@@ -11,16 +11,17 @@ namespace tarsia {
 // The codes of the threads of a warp for a slot lie together: codes[slot * kCodeLanes + thread].
 inline constexpr int64_t kCodeLanes = 32;
 
-// Bits of a code that move together: `mask` of the code, then left by `shift` (right if it is
-// negative), are bits of the word.
+// Bits of a code that move together: the code, shifted left by `shift` (right if it is negative),
+// has the bits `mask` of a byte, of those that a shifted code can have.
 struct CodeMove {
   uint32_t slot = 0;
-  uint32_t mask = 0;
-  int shift = 0;
+  uint8_t mask = 0;
+  int8_t shift = 0;
 };
 
-// Words of each thread of a warp that lie together: 1, 2 or 4. Word w is made by the moves from
-// first[w] to first[w + 1] of `moves`; that of thread t is word t * words + w of `out`.
+// Words of each thread of a warp that lie together: 1, 2 or 4. Byte b of word w is made by the
+// moves from first[4 * w + b] to first[4 * w + b + 1] of `moves`; word w of thread t is word t *
+// words + w of `out`.
 void MakeWords(const uint8_t* codes, const CodeMove* moves, const uint32_t* first, int64_t words,
                uint8_t* out);
 
@@ -33,6 +34,12 @@ void GatherQuads(const uint8_t* codes, std::span<const uint32_t> first, int64_t 
 inline constexpr int64_t kTransposedCodes = 16;
 void TransposeCodes(const uint8_t* in, int64_t in_stride, int64_t rows, uint8_t* out,
                     int64_t out_stride);
+
+// The same for numbers, with `rows` a multiple of 4 and j below kTransposedFloats. Strides are in
+// numbers.
+inline constexpr int64_t kTransposedFloats = 16;
+void TransposeFloats(const float* in, int64_t in_stride, int64_t rows, float* out,
+                     int64_t out_stride);
 
 // Code j of word i of `count` words, a multiple of kSplitWords: out[j * out_stride + i]. The codes
 // of a word lie the lowest first, and have 1, 2, 4 or 8 bits.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kWarp = kCodeLanes;
 constexpr int64_t kRegionColumns = 512;
+constexpr int64_t kLine = 64;  // bytes
 
 }  // namespace
 
@@ -22,7 +23,8 @@ TileMap::TileMap(const MemLayout& layout)
       slots_(layout.packed().tile.slots()),
       tile_rows_(layout.packed().tile.shape()[0]),
       tile_columns_(layout.packed().tile.shape()[1]),
-      tiles_across_(std::max<int64_t>(1, kRegionColumns / tile_columns_)) {
+      tiles_across_(std::max<int64_t>(1, kRegionColumns / tile_columns_)),
+      stride_(tiles_across_ * tile_columns_ + kLine) {
   MakeMoves();
   FindQuads();
   MakeEdges();
@@ -30,24 +32,23 @@ TileMap::TileMap(const MemLayout& layout)
 
 void TileMap::MakeMoves() {
   const PackedTile& packed = layout_.packed();
-  std::vector<std::vector<CodeMove>> by_word(Size(packed.bits.words()));
+  std::vector<std::vector<CodeMove>> by_byte(4 * Size(packed.bits.words()));
   for (int64_t slot = 0; slot < slots_; ++slot) {
     for (int bit = 0; bit < bits_; ++bit) {
       const BitPlace place = packed.bits.Place(slot, bit);
-      std::vector<CodeMove>& moves = by_word[place.word];
-      const int shift = place.bit - bit;
-      const auto with = std::find_if(moves.begin(), moves.end(), [&](const CodeMove& move) {
+      std::vector<CodeMove>& moves = by_byte[4 * place.word + place.bit / 8];
+      const int shift = place.bit % 8 - bit;
+      auto with = std::find_if(moves.begin(), moves.end(), [&](const CodeMove& move) {
         return move.slot == static_cast<uint32_t>(slot) && move.shift == shift;
       });
-      if (with != moves.end()) {
-        with->mask |= uint32_t{1} << bit;
-      } else {
-        moves.push_back({static_cast<uint32_t>(slot), uint32_t{1} << bit, shift});
+      if (with == moves.end()) {
+        with = moves.insert(with, {static_cast<uint32_t>(slot), 0, static_cast<int8_t>(shift)});
       }
+      with->mask = static_cast<uint8_t>(with->mask | 1 << place.bit % 8);
     }
   }
   first_move_.push_back(0);
-  for (const std::vector<CodeMove>& moves : by_word) {
+  for (const std::vector<CodeMove>& moves : by_byte) {
     moves_.insert(moves_.end(), moves.begin(), moves.end());
     first_move_.push_back(static_cast<uint32_t>(moves_.size()));
   }
@@ -55,16 +56,14 @@ void TileMap::MakeMoves() {
     const PackedWord place = PlaceOfPackedWord(threads_, packed.bits.words(), word);
     pieces_.push_back({word, place.piece, place.first});
   }
-  // The buffer of a region is as wide as the region's tiles.
   const std::vector<uint32_t> table = packed.tile.LinearTable();
-  const int64_t stride = tiles_across_ * tile_columns_;
   places_.resize(table.size());
   for (int64_t thread = 0; thread < threads_; ++thread) {
     for (int64_t slot = 0; slot < slots_; ++slot) {
       const int64_t element = table[Size(thread * slots_ + slot)];
       const int64_t at = (thread / kWarp * slots_ + slot) * kWarp + thread % kWarp;
       places_[Size(at)] =
-          static_cast<uint32_t>(element / tile_columns_ * stride + element % tile_columns_);
+          static_cast<uint32_t>(element / tile_columns_ * stride_ + element % tile_columns_);
     }
   }
 }
@@ -164,7 +163,7 @@ void TileMap::PackTile(const uint8_t* codes, const std::vector<uint32_t>& used, 
   for (int64_t warp = 0; warp < threads_ / kWarp; ++warp) {
     Gather(codes, warp, by_slot);
     for (const Piece& piece : pieces_) {
-      MakeWords(by_slot, moves_.data(), first_move_.data() + piece.word, piece.words,
+      MakeWords(by_slot, moves_.data(), first_move_.data() + 4 * piece.word, piece.words,
                 out + 4 * (piece.place + warp * kWarp * piece.words));
     }
   }
@@ -180,17 +179,17 @@ void TileMap::UnpackWord(const uint8_t* in, int64_t place, int64_t step, int64_t
     std::memcpy(&lanes[t], in + 4 * at, 4);
     if (!complement_.empty()) lanes[t] ^= complement_[Size(at)];
   }
-  for (uint32_t m = first_move_[Size(word)]; m < first_move_[Size(word) + 1]; ++m) {
-    uint8_t* const to = by_slot + moves_[m].slot * kWarp;
-    const uint32_t mask = moves_[m].mask;
-    const int shift = moves_[m].shift;
-    if (shift >= 0) {
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    const size_t first = Size(4 * word + byte);
+    for (uint32_t m = first_move_[first]; m < first_move_[first + 1]; ++m) {
+      const CodeMove& move = moves_[m];
+      uint8_t* const to = by_slot + move.slot * kWarp;
+      const uint32_t mask = uint32_t{move.mask} << 8 * byte;
+      // From the byte's place to the code's: right, but for codes that lie higher.
+      const int64_t shift = 8 * byte + move.shift;
       for (int64_t t = 0; t < kWarp; ++t) {
-        to[t] = static_cast<uint8_t>(to[t] | (lanes[t] >> shift & mask));
-      }
-    } else {
-      for (int64_t t = 0; t < kWarp; ++t) {
-        to[t] = static_cast<uint8_t>(to[t] | (lanes[t] << -shift & mask));
+        const uint32_t bits = lanes[t] & mask;
+        to[t] = static_cast<uint8_t>(to[t] | (shift >= 0 ? bits >> shift : bits << -shift));
       }
     }
   }
@@ -229,14 +228,13 @@ bool TileMap::PaddingIsZero(const uint8_t* in) const {
 }
 
 void TileMap::PackRegion(int64_t number, const Fill& fill, uint8_t* out) const {
-  const int64_t stride = tiles_across_ * tile_columns_;
   const Region region = RegionOf(number);
-  const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
+  const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride_));
   const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
-  if (region.rows != tile_rows_ || region.columns != stride) {
-    std::fill_n(buffer.get(), tile_rows_ * stride, uint8_t{0});
+  if (region.rows != tile_rows_ || region.columns != tiles_across_ * tile_columns_) {
+    std::fill_n(buffer.get(), tile_rows_ * stride_, uint8_t{0});
   }
-  fill(region, buffer.get(), stride);
+  fill(region, buffer.get(), stride_);
   const int64_t tile_row = region.row / tile_rows_;
   for (int64_t x = 0; x < region.columns; x += tile_columns_) {
     const int64_t tile_column = (region.column + x) / tile_columns_;
@@ -257,17 +255,16 @@ PartPieces TileMap::Pieces(const Fill& fill) const {
 }
 
 bool TileMap::Unpack(const uint8_t* in, const Take& take, const Progress& progress) const {
-  const int64_t stride = tiles_across_ * tile_columns_;
   const int64_t tile_bytes = layout_.packed().tile_bits / 8;
   const auto unpack = [&](int64_t number) {
     const Region region = RegionOf(number);
-    const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
+    const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride_));
     const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
     const uint8_t* tile = in + FirstTile(number) * tile_bytes;
     for (int64_t x = 0; x < region.columns; x += tile_columns_, tile += tile_bytes) {
       UnpackTile(tile, by_slot.get(), buffer.get() + x);
     }
-    take(region, buffer.get(), stride);
+    take(region, buffer.get(), stride_);
   };
   return ParallelFor(Regions(), unpack, progress);
 }

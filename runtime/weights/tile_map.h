@@ -79,6 +79,9 @@ class TileMap {
   int64_t slots_ = 0;
   int64_t tile_rows_ = 0, tile_columns_ = 0;
   int64_t tiles_across_ = 1;  // in a region
+  // From row to row of a region's codes, a line of the cache longer than a row: neighbours in a
+  // column would contend for the same places of the cache.
+  int64_t stride_ = 0;
   std::vector<CodeMove> moves_;
   std::vector<uint32_t> first_move_;  // of each word; at the end: their number
   std::vector<Piece> pieces_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kBatchBytes = uint64_t{4} << 20;
 constexpr uint64_t kMostBatchBytes = uint64_t{16} << 20;
-constexpr int64_t kRowsOfJob = 4;
+constexpr int64_t kRowsOfJob = 16;
 
 // Pieces that are made together. A job makes neighbours in a column: what it reads of a matrix that
 // lies column by column is near each other.

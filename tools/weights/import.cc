@@ -1,12 +1,19 @@
 // tarsia import: the quantised weights of a model, each to a .tsw file.
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <deque>
+#include <functional>
+#include <future>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #include "runtime/importers/model.h"
 #include "tools/commands.h"
@@ -28,100 +35,143 @@ struct ImportRequest {
 struct Outcome {
   const ModelWeights* weights = nullptr;
   std::optional<TswSummary> packed;
-  std::string file;   // where it was written
-  std::string error;  // empty: none
+  std::string file;                 // where it was written
+  std::optional<Diagnostic> error;  // none: done
+  bool file_failed = false;         // that of a file ends the import
 };
+
+// A bar that several threads show.
+class SharedProgress {
+ public:
+  explicit SharedProgress(uint64_t total) : total_(total) {}
+
+  // Goes from `*before` to `now` bytes of a part.
+  void Advance(uint64_t now, uint64_t* before) {
+    const std::lock_guard lock(mutex_);
+    done_ += now - std::exchange(*before, now);
+    if (ProgressBar::wanted()) bar_.Show(done_ >> 20, total_ >> 20);
+  }
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    bar_.Clear();
+  }
+
+ private:
+  const uint64_t total_;
+  std::mutex mutex_;
+  uint64_t done_ = 0;
+  ProgressBar bar_{"MB"};
+};
+
+uint64_t TotalBytes(const Model& model) {
+  uint64_t out = 0;
+  for (const ModelWeights& weights : model.weights()) out += weights.bytes;
+  return out;
+}
 
 class Importer {
  public:
-  Importer(const Model& model, const ImportRequest& request) : model_(model), request_(request) {}
+  Importer(const Model& model, const ImportRequest& request)
+      : model_(model), request_(request), progress_(TotalBytes(model)) {}
 
   int Run() {
-    for (const ModelWeights& weights : model_.weights()) total_ += weights.bytes;
     int code = kDone;
     if (request_.json)
       json_.Begin('{').Key("file").String(request_.model).Key("weights").Begin('[');
-    for (const ModelWeights& weights : model_.weights()) {
-      const int here = One(weights);
+    // Two at once: the end of a file is written by one thread, while others work on the next.
+    constexpr size_t kAtOnce = 2;
+    std::deque<std::future<Outcome>> begun;
+    auto next = model_.weights().begin();
+    for (const auto end = model_.weights().end(); next != end || !begun.empty();) {
+      while (begun.size() < kAtOnce && next != end) {
+        const ModelWeights& weights = *next++;
+        begun.push_back(std::async(std::launch::async, &Importer::One, this, std::cref(weights),
+                                   NameTaken(weights)));
+      }
+      const Outcome out = begun.front().get();
+      begun.pop_front();
+      const int here = Print(out);
       if (here == kEnvironment) return here;
       if (here != kDone) code = here;
     }
-    bar_.Clear();
+    progress_.Clear();
     Finish();
     return code;
   }
 
  private:
-  int One(const ModelWeights& weights) {
-    Outcome out;
-    out.weights = &weights;
-    auto source = weights.read();
-    if (!source.ok()) return Report(&out, source.error());
-    if (!request_.compute.empty()) source->info.compute = *FindDType(request_.compute);
-    const int code = request_.list ? Measure(&out, *source) : Write(&out, *source);
-    done_ += weights.bytes;
-    if (code == kDone) Print(out);
-    return code;
+  // Takes the file's name for weights; the error where others have taken it.
+  std::optional<Diagnostic> NameTaken(const ModelWeights& weights) {
+    if (request_.list) return std::nullopt;
+    const std::string file = FileNameOf(weights.name) + ".tsw";
+    const auto [place, is_new] = names_.emplace(file, weights.name);
+    if (is_new) return std::nullopt;
+    return MakeDiagnostic(diag::kImportName, {}, file, place->second);
   }
 
-  [[nodiscard]] Progress Call(const ModelWeights& weights) {
-    if (!ProgressBar::wanted()) return {};
-    return [this, bytes = weights.bytes](uint64_t done, uint64_t total) {
-      bar_.Show((done_ + bytes * done / total) >> 20, total_ >> 20);
+  // Reads and packs weights, on a thread of their own.
+  Outcome One(const ModelWeights& weights, const std::optional<Diagnostic>& taken) {
+    Outcome out;
+    out.weights = &weights;
+    uint64_t done = 0;
+    const Progress progress = [&](uint64_t parts, uint64_t total) {
+      progress_.Advance(weights.bytes * parts / total, &done);
       return true;
     };
+    if (const Status packed = Pack(taken, ProgressBar::wanted() ? progress : Progress(), &out);
+        !packed.ok()) {
+      out.error = packed.error();
+    }
+    progress_.Advance(weights.bytes, &done);
+    return out;
+  }
+
+  Status Pack(const std::optional<Diagnostic>& taken, const Progress& progress, Outcome* out) {
+    TARSIA_TRY(CodeSource source, out->weights->read());
+    if (taken) return *taken;
+    if (!request_.compute.empty()) source.info.compute = *FindDType(request_.compute);
+    if (request_.list) {  // packs, and writes nothing
+      TARSIA_TRY(const PackedWeights packed, PackedWeights::Pack(source, progress));
+      out->packed = packed.Summary();
+      return OkStatus();
+    }
+    out->file = request_.folder + "/" + FileNameOf(out->weights->name) + ".tsw";
+    TARSIA_TRY(out->packed, PackToFile(source, out->file, progress, &out->file_failed));
+    return OkStatus();
   }
 
   // An error of one layer does not stop the others.
-  int Report(Outcome* out, const Diagnostic& error) {
-    out->error = error.message;
-    bar_.Clear();
-    PrintError(out->weights->name + ": " + error.message, error.help);
-    if (request_.json) Print(*out);
+  int Report(const Outcome& out) {
+    if (out.file_failed) {
+      PrintError(*out.error);
+      return kEnvironment;
+    }
+    PrintError(out.weights->name + ": " + out.error->message, out.error->help);
+    if (request_.json) AppendOutcome(out);
     return kRejected;
   }
 
-  // Packs, and writes nothing.
-  int Measure(Outcome* out, const CodeSource& source) {
-    auto packed = PackedWeights::Pack(source, Call(*out->weights));
-    if (!packed.ok()) return Report(out, packed.error());
-    out->packed = packed->Summary();
-    return kDone;
-  }
-
-  int Write(Outcome* out, const CodeSource& source) {
-    const std::string name = FileNameOf(out->weights->name) + ".tsw";
-    if (const auto other = names_.find(name); other != names_.end()) {
-      return Report(out, MakeDiagnostic(diag::kImportName, {}, name, other->second));
-    }
-    const std::string file = request_.folder + "/" + name;
-    bool file_failed = false;
-    auto packed = PackToFile(source, file, Call(*out->weights), &file_failed);
-    if (file_failed) {
-      bar_.Clear();
-      PrintError(packed.error());
-      return kEnvironment;
-    }
-    if (!packed.ok()) return Report(out, packed.error());
-    names_.emplace(name, out->weights->name);
-    out->file = file;
-    out->packed = *std::move(packed);
-    return kDone;
-  }
-
-  void Print(const Outcome& out) {
-    bar_.Clear();
-    if (!request_.json) {
+  int Print(const Outcome& out) {
+    progress_.Clear();
+    if (out.error) return Report(out);
+    if (request_.json) {
+      AppendOutcome(out);
+    } else {
       PrintText(stdout, fmt::format("{}: {}, {}\n", out.weights->name, out.weights->format,
                                     WeightsText(out.packed->info)));
-      return;
     }
+    return kDone;
+  }
+
+  void AppendOutcome(const Outcome& out) {
     json_.Begin('{').Key("name").String(out.weights->name);
     json_.Key("format").String(out.weights->format);
     json_.Key("source_bytes").Number(static_cast<int64_t>(out.weights->bytes));
-    if (!out.file.empty()) json_.Key("tsw").String(out.file);
-    if (out.packed) AppendWeights(*out.packed, &json_);
-    json_.Key("error").String(out.error).End('}');
+    if (out.packed) {
+      if (!out.file.empty()) json_.Key("tsw").String(out.file);
+      AppendWeights(*out.packed, &json_);
+    }
+    json_.Key("error").String(out.error ? out.error->message : "").End('}');
   }
 
   void Finish() {
@@ -138,11 +188,19 @@ class Importer {
 
   const Model& model_;
   const ImportRequest& request_;
+  SharedProgress progress_;
   Json json_;
-  ProgressBar bar_{"MB"};
-  uint64_t done_ = 0, total_ = 0;
-  std::map<std::string, std::string> names_;
+  std::map<std::string, std::string> names_;  // of files, and whose they are
 };
+
+// Weights need buffers of about the same sizes, one after the other: memory that is free is kept
+// for the next instead of going back to the system, whose pages are cleared each time.
+void KeepFreeMemory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
 
 int MakeFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return kDone;
@@ -191,6 +249,7 @@ int Import(const Args& args) {
   if (!request.list) {
     if (const int code = MakeFolder(request.folder); code != kDone) return code;
   }
+  KeepFreeMemory();
   return Importer(*model, request).Run();
 }
 

@@ -23,23 +23,31 @@ std::vector<uint8_t> RandomBytes(int64_t count) {
 
 TEST(CodeLoops, WordsHaveTheBitsThatMovesSay) {
   const std::vector<uint8_t> codes = RandomBytes(4 * kCodeLanes);
-  const CodeMove moves[] = {{0, 15, 0}, {1, 15, 28}, {2, 3, 5}, {3, 0xF0, -4},
-                            {1, 7, 9},  {0, 1, 31},  {2, 8, -3}};
-  const uint32_t first[] = {0, 3, 4, 4, 7};
   for (const int64_t words : {1, 2, 4}) {
+    // From none to three moves for a byte.
+    std::vector<CodeMove> moves;
+    std::vector<uint32_t> first = {0};
+    std::mt19937_64 random(Size(words));
+    for (int64_t byte = 0; byte < 4 * words; ++byte) {
+      for (int64_t i = 0; i < byte % 4; ++i) {
+        const int shift = static_cast<int>(random() % 15) - 7;
+        const int bits = shift >= 0 ? 255 << shift : 255 >> -shift;  // that codes can have
+        moves.push_back({static_cast<uint32_t>(random() % 4),
+                         static_cast<uint8_t>(random() & Size(bits)), static_cast<int8_t>(shift)});
+      }
+      first.push_back(static_cast<uint32_t>(moves.size()));
+    }
     std::vector<uint8_t> out(Size(4 * words * kCodeLanes + 1), 0xAA);
-    MakeWords(codes.data(), moves, first, words, out.data());
+    MakeWords(codes.data(), moves.data(), first.data(), words, out.data());
     EXPECT_EQ(out.back(), 0xAA);
     for (int64_t t = 0; t < kCodeLanes; ++t) {
-      for (int64_t w = 0; w < words; ++w) {
-        uint64_t wanted = 0;
-        for (uint32_t m = first[w]; m < first[w + 1]; ++m) {
-          const uint64_t bits = codes[Size(moves[m].slot * kCodeLanes + t)] & moves[m].mask;
-          wanted += moves[m].shift >= 0 ? bits << moves[m].shift : bits >> -moves[m].shift;
+      for (int64_t byte = 0; byte < 4 * words; ++byte) {
+        int wanted = 0;
+        for (uint32_t m = first[Size(byte)]; m < first[Size(byte + 1)]; ++m) {
+          const int code = codes[Size(moves[m].slot * kCodeLanes + t)];
+          wanted |= (code * 128 >> (7 - moves[m].shift)) & moves[m].mask;
         }
-        for (int64_t b = 0; b < 4; ++b) {
-          ASSERT_EQ(out[Size(4 * (t * words + w) + b)], wanted >> 8 * b & 255) << words << " " << t;
-        }
+        ASSERT_EQ(out[Size(4 * t * words + byte)], wanted) << words << " " << t << " " << byte;
       }
     }
   }
@@ -66,6 +74,19 @@ TEST(CodeLoops, TransposesRowsOfCodes) {
   TransposeCodes(in.data(), kInStride, kRows, out.data(), kOutStride);
   for (int64_t i = 0; i < kRows; ++i) {
     for (int64_t j = 0; j < kTransposedCodes; ++j) {
+      ASSERT_EQ(out[Size(i * kOutStride + j)], in[Size(j * kInStride + i)]) << i << " " << j;
+    }
+  }
+}
+
+TEST(CodeLoops, TransposesRowsOfNumbers) {
+  constexpr int64_t kRows = 12, kInStride = 13, kOutStride = 19;
+  std::vector<float> in;
+  while (std::ssize(in) < 15 * kInStride + kRows) in.push_back(static_cast<float>(in.size()));
+  std::vector<float> out(Size((kRows - 1) * kOutStride + kTransposedFloats));
+  TransposeFloats(in.data(), kInStride, kRows, out.data(), kOutStride);
+  for (int64_t i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < kTransposedFloats; ++j) {
       ASSERT_EQ(out[Size(i * kOutStride + j)], in[Size(j * kInStride + i)]) << i << " " << j;
     }
   }

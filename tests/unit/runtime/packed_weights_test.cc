@@ -180,14 +180,15 @@ TEST(PackedWeights, WeightsAreWithinTheRangeOfF16) {
   constexpr int64_t kK = 64, kN = 48, kGroup = 32;
   std::vector<uint8_t> codes(kK * kN, 100);
   codes[40 * kN + 7] = 200;
-  const auto pack = [&](DType compute, float scale, std::vector<float> zeros) {
+  const auto pack = [&](DType compute, float scale, std::vector<float> zeros,
+                        DType zero_type = kU8) {
     CodeSource source;
     source.info = InfoOf(kU8, compute, kK, kN, kGroup);
     source.codes = FillFrom(codes, kN);
     source.scales.assign(kK / kGroup * kN, scale);
     if (!zeros.empty()) {
-      source.info.zero = ZeroPoint::kInteger;
-      source.info.zero_type = kU8;
+      source.info.zero = zero_type == kU8 ? ZeroPoint::kInteger : ZeroPoint::kFloat;
+      source.info.zero_type = zero_type;
       source.zeros = std::move(zeros);
     }
     const auto packed = PackedWeights::Pack(source);
@@ -205,6 +206,9 @@ TEST(PackedWeights, WeightsAreWithinTheRangeOfF16) {
   zeros[9] = 255;  // (100 - 255) x 500
   EXPECT_EQ(pack(kF16, 500, zeros),
             "the weight of row 0, column 9 is -77500, which is beyond `f16`");
+  zeros[9] = 1000;  // (100 - 1000) x 100, where no code times the scale is near the end of f16
+  EXPECT_EQ(pack(kF16, 100, zeros, kF32),
+            "the weight of row 0, column 9 is -90000, which is beyond `f16`");
 }
 
 // A file of another program, with 15 in the place of each 1.
