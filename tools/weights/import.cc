@@ -194,11 +194,12 @@ class Importer {
 };
 
 // Weights need buffers of about the same sizes, one after the other: memory that is free is kept
-// for the next instead of going back to the system, whose pages are cleared each time.
+// for the next instead of going back to the system, whose pages are cleared each time. To be called
+// before there are other threads.
 void KeepFreeMemory() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // NOLINT(concurrency-mt-unsafe)
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);   // NOLINT(concurrency-mt-unsafe)
 #endif
 }
 
@@ -241,6 +242,7 @@ int Import(const Args& args) {
   options.format = request.format;
   options.bits = static_cast<int>(request.bits);
   options.group = request.group;
+  KeepFreeMemory();
   const auto model = Model::Open(request.model, options);
   if (!model.ok()) {
     PrintError(request.model + ": " + model.error().message, model.error().help);
@@ -249,7 +251,6 @@ int Import(const Args& args) {
   if (!request.list) {
     if (const int code = MakeFolder(request.folder); code != kDone) return code;
   }
-  KeepFreeMemory();
   return Importer(*model, request).Run();
 }
 
