@@ -17,8 +17,7 @@
 namespace tarsia {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes, of the cache
-constexpr int kChunk = 32;     // codes are decoded so many at a time
+constexpr int kChunk = 32;  // codes are decoded so many at a time
 
 // Of the groups of a block, one after the other: a weight is scale * value(code) - offset. Formats
 // without offsets leave them alone.
@@ -182,7 +181,7 @@ void Decode(const BlockFormat& format, const BlockStrip& strip, int64_t count, u
   for (int64_t c = 0; c < strip.columns; ++c) {
     const uint8_t* block = strip.block + c * strip.step;
     int chunk = strip.chunk;
-    for (int64_t i = 0; i < strip.ahead; i += kLine) {
+    for (int64_t i = 0; i < strip.ahead; i += kCacheLine) {
       __builtin_prefetch(block + strip.columns * strip.step + i);
     }
     for (const uint8_t* const end = out + count * kChunk; out != end; out += kChunk) {
@@ -278,30 +277,21 @@ uint32_t IsConstant(float scale, float offset) {
   return static_cast<uint32_t>(magnitude == 0) & static_cast<uint32_t>(other != 0);
 }
 
-// The lists of groups are as long as a multiple of this: loops over so many become vector code.
-constexpr int64_t kGroupsAtOnce = 16;
-
 bool HasConstants(int64_t count, GroupLists groups) {
   uint32_t any = 0;
-  for (int64_t i = 0; i < count; i += kGroupsAtOnce) {
-    for (int64_t j = i; j < i + kGroupsAtOnce; ++j) {
-      any |= IsConstant(groups.scales[j], groups.offsets[j]);
-    }
-  }
+  for (int64_t i = 0; i < count; ++i) any |= IsConstant(groups.scales[i], groups.offsets[i]);
   return any != 0;
 }
 
 // Makes offsets zero points.
 void MakeZeros(int64_t count, float* __restrict scales, float* __restrict offsets) {
-  for (int64_t i = 0; i < count; i += kGroupsAtOnce) {
-    for (int64_t j = i; j < i + kGroupsAtOnce; ++j) {
-      const float scale = scales[j];
-      const float offset = offsets[j];
-      const uint32_t constant = IsConstant(scale, offset);
-      const float zero = offset / (scale != 0 ? scale : 1);
-      scales[j] = constant != 0 ? offset : scale;
-      offsets[j] = constant != 0 ? 1 : zero;
-    }
+  for (int64_t i = 0; i < count; ++i) {
+    const float scale = scales[i];
+    const float offset = offsets[i];
+    const uint32_t constant = IsConstant(scale, offset);
+    const float zero = offset / (scale != 0 ? scale : 1);
+    scales[i] = constant != 0 ? offset : scale;
+    offsets[i] = constant != 0 ? 1 : zero;
   }
 }
 
@@ -330,8 +320,7 @@ void BlockMatrix::ReadScales(CodeSource* out) {
   ParallelFor((columns_ + kColumns - 1) / kColumns, [&](int64_t strip) {
     const int64_t first = strip * kColumns;
     const int64_t columns = std::min(kColumns, columns_ - first);
-    static_assert(kColumns % kGroupsAtOnce == 0);
-    std::vector<float> scales(Size(kColumns * groups)), offsets(scales.size());
+    std::vector<float> scales(Size(columns * groups)), offsets(scales.size());
     const GroupLists lists{scales.data(), offsets.data()};
     format_.scales(format_, Block(first * blocks_), columns * blocks_, lists);
     if (format_.offsets) {

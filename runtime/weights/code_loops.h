@@ -8,6 +8,8 @@
 
 namespace tarsia {
 
+inline constexpr int64_t kCacheLine = 64;  // bytes
+
 // The codes of the threads of a warp for a slot lie together: codes[slot * kCodeLanes + thread].
 inline constexpr int64_t kCodeLanes = 32;
 

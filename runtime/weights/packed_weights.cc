@@ -36,20 +36,6 @@ struct Seen {
   std::atomic<bool> special{false};
 };
 
-// All codes, or-ed.
-uint8_t BitsOf(const uint8_t* codes, int64_t count) {
-  constexpr int64_t kAtOnce = 16;  // a loop over so many becomes vector code
-  uint8_t some[kAtOnce] = {};
-  int64_t i = 0;
-  for (; i + kAtOnce <= count; i += kAtOnce) {
-    for (int64_t j = 0; j < kAtOnce; ++j) some[j] = static_cast<uint8_t>(some[j] | codes[i + j]);
-  }
-  uint8_t bits = 0;
-  for (; i < count; ++i) bits = static_cast<uint8_t>(bits | codes[i]);
-  for (const uint8_t one : some) bits = static_cast<uint8_t>(bits | one);
-  return bits;
-}
-
 // As source.codes, and looks at each code.
 TileMap::Fill Watch(const CodeSource& source, const std::vector<uint8_t>& specials, Seen* seen) {
   return [&source, &specials, seen](const Region& region, uint8_t* out, int64_t stride) {
@@ -58,7 +44,7 @@ TileMap::Fill Watch(const CodeSource& source, const std::vector<uint8_t>& specia
     uint8_t special = 0;
     for (int64_t row = 0; row < region.rows; ++row) {
       const uint8_t* const codes = out + row * stride;
-      bits = static_cast<uint8_t>(bits | BitsOf(codes, region.columns));
+      for (int64_t i = 0; i < region.columns; ++i) bits = static_cast<uint8_t>(bits | codes[i]);
       for (const uint8_t one : specials) {
         for (int64_t i = 0; i < region.columns; ++i) special |= codes[i] == one ? 1 : 0;
       }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kWarp = kCodeLanes;
 constexpr int64_t kRegionColumns = 512;
-constexpr int64_t kLine = 64;  // bytes
 
 }  // namespace
 
@@ -24,7 +23,7 @@ TileMap::TileMap(const MemLayout& layout)
       tile_rows_(layout.packed().tile.shape()[0]),
       tile_columns_(layout.packed().tile.shape()[1]),
       tiles_across_(std::max<int64_t>(1, kRegionColumns / tile_columns_)),
-      stride_(tiles_across_ * tile_columns_ + kLine) {
+      stride_(tiles_across_ * tile_columns_ + kCacheLine) {
   MakeMoves();
   FindQuads();
   MakeEdges();

@@ -83,7 +83,7 @@ class TileMap {
   // column would contend for the same places of the cache.
   int64_t stride_ = 0;
   std::vector<CodeMove> moves_;
-  std::vector<uint32_t> first_move_;  // of each word; at the end: their number
+  std::vector<uint32_t> first_move_;  // of each byte of the words; at the end: their number
   std::vector<Piece> pieces_;
   std::vector<uint32_t> places_;  // [warp][slot][thread of the warp]: place in a region's buffer
   std::vector<uint32_t> quads_;   // [warp][slot]: that of thread 0; empty: not as in GatherQuads

@@ -32,10 +32,8 @@ bool WeightRange::MayExceed() const {
   }
   std::atomic<bool> suspect{false};
   ParallelFor(info_.groups(), [&](int64_t row) {
-    const int64_t first = row * info_.n;
-    if (IsFarBelow(std::max(-least, most), Size(first))) return;
     int beyond = 0;
-    for (int64_t i = first; i < first + info_.n; ++i) {
+    for (int64_t i = row * info_.n; i < (row + 1) * info_.n; ++i) {
       const bool low = IsBeyondF16(Weight(least, Size(i)));
       const bool high = IsBeyondF16(Weight(most, Size(i)));
       beyond |= static_cast<int>(low) | static_cast<int>(high);
@@ -43,29 +41,6 @@ bool WeightRange::MayExceed() const {
     if (beyond != 0) suspect.store(true, std::memory_order_relaxed);
   });
   return suspect.load();
-}
-
-// Whether all weights of a row of groups from `first` on are clearly numbers of f16, as codes are
-// at most `most`: seen from bounds that vector code computes.
-bool WeightRange::IsFarBelow(double most, size_t first) const {
-  constexpr size_t kAtOnce = 16;
-  constexpr float kFarBelow = 60000;
-  const auto bound = static_cast<float>(most);
-  const auto n = Size(info_.n);
-  if (n % kAtOnce != 0) return false;
-  int near = 0;
-  for (size_t i = first; i < first + n; i += kAtOnce) {
-    const float* const scales = scales_.data() + i;
-    if (zeros_.empty()) {
-      for (size_t j = 0; j < kAtOnce; ++j) near |= std::abs(scales[j]) * bound < kFarBelow ? 0 : 1;
-    } else {
-      const float* const zeros = zeros_.data() + i;
-      for (size_t j = 0; j < kAtOnce; ++j) {
-        near |= std::abs(scales[j]) * (bound + std::abs(zeros[j])) < kFarBelow ? 0 : 1;
-      }
-    }
-  }
-  return near == 0;
 }
 
 Status WeightRange::Check(const TileMap& map, const uint8_t* codes) const {

@@ -24,7 +24,6 @@ class WeightRange {
   [[nodiscard]] Status Check(const TileMap& map, const uint8_t* codes) const;
 
  private:
-  [[nodiscard]] bool IsFarBelow(double most, size_t first) const;
   [[nodiscard]] double Weight(double value, size_t group) const {
     const double zero = zeros_.empty() ? 0 : static_cast<double>(zeros_[group]);
     return (value - zero) * static_cast<double>(scales_[group]);

@@ -69,6 +69,8 @@ uint64_t TotalBytes(const Model& model) {
   return out;
 }
 
+std::string FileOf(const ModelWeights& weights) { return FileNameOf(weights.name) + ".tsw"; }
+
 class Importer {
  public:
   Importer(const Model& model, const ImportRequest& request)
@@ -103,7 +105,7 @@ class Importer {
   // Takes the file's name for weights; the error where others have taken it.
   std::optional<Diagnostic> NameTaken(const ModelWeights& weights) {
     if (request_.list) return std::nullopt;
-    const std::string file = FileNameOf(weights.name) + ".tsw";
+    const std::string file = FileOf(weights);
     const auto [place, is_new] = names_.emplace(file, weights.name);
     if (is_new) return std::nullopt;
     return MakeDiagnostic(diag::kImportName, {}, file, place->second);
@@ -135,7 +137,7 @@ class Importer {
       out->packed = packed.Summary();
       return OkStatus();
     }
-    out->file = request_.folder + "/" + FileNameOf(out->weights->name) + ".tsw";
+    out->file = request_.folder + "/" + FileOf(*out->weights);
     TARSIA_TRY(out->packed, PackToFile(source, out->file, progress, &out->file_failed));
     return OkStatus();
   }
