@@ -171,14 +171,21 @@ class Recompute {
   int CountOf(llvm::Instruction& value) {
     const auto [at, is_new] = counts_.try_emplace(&value, 0);
     if (!is_new) return at->second;
-    if (!IsCheap(value)) return 0;
+    llvm::SmallPtrSet<llvm::Instruction*, 16> counted;
+    const int count = IsCheap(value) ? CountWith(value, counted) : 0;
+    if (count > kMostInstructions) return 0;
+    return counts_[&value] = count;
+  }
+
+  // Of a cheap value, with those that it needs and that have not been counted.
+  int CountWith(llvm::Instruction& value, llvm::SmallPtrSetImpl<llvm::Instruction*>& counted) {
+    if (!counted.insert(&value).second) return 0;
     int count = value.isIntDivRem() ? kDivision : 1;
     for (const llvm::Use& operand : value.operands()) {
       auto* const of = llvm::dyn_cast<llvm::Instruction>(operand.get());
-      if (of != nullptr && !kept_.contains(of)) count += CountOf(*of);
+      if (of != nullptr && !kept_.contains(of) && CountOf(*of) != 0)
+        count += CountWith(*of, counted);
     }
-    if (count > kMostInstructions) count = 0;
-    counts_[&value] = count;
     return count;
   }
 

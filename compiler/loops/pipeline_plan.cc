@@ -36,6 +36,9 @@ constexpr int64_t kMostInstructions = 4096;
 // the registers of a thread: products of the next turn begin before those of this one are added,
 // and ptxas keeps places and bounds in local memory.
 constexpr int64_t kManySums = 128;
+// The same with several products in a turn, of which they take half as many: ptxas has the operands
+// of all at a time.
+constexpr int64_t kMostInstructionsOfProducts = 3072;
 // Without the hint: the bytes that a block has in flight, so that two blocks of a processor have
 // the 32 KiB that cover the latency of memory, and the most stages.
 constexpr int64_t kWantedInFlight = 16384;
@@ -89,7 +92,7 @@ class PipelinePlanner {
     if (!wanted && plan_.reduces && bounds->turns && *bounds->turns <= 2) plan_.stages = 0;
     if (plan_.stages < 2) plan_.stages = 0;
     plan_.instructions = CountInstructions(body_);
-    plan_.sums = CountSums();
+    CountSums();
     plan_.unroll = form_.pool.AsInt(loop_.attr[*loop_.row().AttrIndex(Attr::kUnroll)]).value_or(0);
     return std::move(plan_);
   }
@@ -314,22 +317,24 @@ class PipelinePlanner {
     return sum;
   }
 
-  // Registers of a thread: of products that the loop does not carry, and of the tiles that it
-  // carries beside them; 0 without such products.
-  [[nodiscard]] int64_t CountSums() const {
+  // Products that the loop does not carry, but for those with constants, and the registers of a
+  // thread for all and for the tiles that it carries beside them.
+  void CountSums() {
     const tile::Region& body = form_.regions[body_];
-    int64_t products = 0;  // bits, of all threads
-    int64_t carried = 0;
+    int64_t bits = 0;  // of all threads
     for (const OpId id : body.ops) {
       if (form_.ops[id].opcode != Opcode::kDot) continue;
-      const ValueId product = form_.ops[id].results[0];
+      const Operation& dot = form_.ops[id];
+      const ValueId product = dot.results[0];
       const auto& yields = body.yields;
       if (std::find(yields.begin(), yields.end(), product) == yields.end()) {
-        products += BitsOf(product);
+        bits += BitsOf(product);
+        if (!IsConstant(dot.operand[1].value)) ++plan_.products;
       }
     }
-    for (const ValueId value : body.yields) carried += BitsOf(value);
-    return products != 0 ? CeilDiv(products + carried, form_.Warps() * kWarpThreads * 32) : 0;
+    if (bits == 0) return;
+    for (const ValueId value : body.yields) bits += BitsOf(value);
+    plan_.sums = CeilDiv(bits, form_.Warps() * kWarpThreads * 32);
   }
   // Of a register tile; 0 for other values.
   [[nodiscard]] int64_t BitsOf(ValueId value) const {
@@ -478,7 +483,9 @@ std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target tar
 int64_t RoundOf(const PipelinePlan& plan, int64_t stages) {
   if (plan.unroll != 0) return plan.unroll;
   if (plan.reduces || plan.sums >= kManySums) return 1;
-  return plan.instructions * stages <= kMostInstructions ? stages : 1;
+  const bool several = plan.products > 1 && plan.sums >= kManySums / 2;
+  const int64_t most = several ? kMostInstructionsOfProducts : kMostInstructions;
+  return plan.instructions * stages <= most ? stages : 1;
 }
 
 }  // namespace tarsia::compiler

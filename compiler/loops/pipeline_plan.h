@@ -42,7 +42,9 @@ struct PipelinePlan {
   // A turn reduces tiles, but for sums of a batch. Two such turns side by side take registers for
   // both: ptxas computes one while the other waits for its reductions.
   bool reduces = false;
-  // Registers of a thread for products of a turn and the tiles that the loop carries beside them.
+  // Products of a turn that the loop does not carry, but for those with constants, and the registers
+  // of a thread for all and for the tiles that it carries beside them; 0 without any.
+  int64_t products = 0;
   int64_t sums = 0;
   int64_t unroll = 0;  // what the text says; 0: nothing
   std::vector<RingLoad> loads;

@@ -35,6 +35,9 @@ constexpr Shape kShapes[] = {
 constexpr int kStepBits = 256;
 // The bytes of a row of x in a turn of several slices: fewer have conflicts in shared memory.
 constexpr int kLeastRowBytes = 128;
+// Of gated pairs, whose turns have twice as many weights: here a warp has 32 columns, so that those
+// of u5 and u7 are whole packed tiles.
+constexpr Shape kGatedShape = {4, 128, 128, 1};
 // Of products of two matrices of 16 bits.
 constexpr MatmulTile kDense[] = {
     {128, 128, 64, 4, 3}, {128, 256, 64, 8, 3}, {64, 128, 64, 4, 3}, {64, 64, 64, 4, 4}};
@@ -157,6 +160,7 @@ class Ranking {
         if (bm >= 2 * m_ && bm > 8) continue;
         if (bm < m_ && bm < least) continue;
         for (const Shape& shape : kShapes) AddFused(bm, shape);
+        if (problem_.gated) AddFused(bm, kGatedShape);
         if (bm <= kMostWaveTileRows && XBytes() == 2) AddWave(bm);
       }
     }
@@ -310,6 +314,7 @@ class Ranking {
       if (tile.slices % shape.slices != 0 || tile.slices == 0) return;
       Join(tile.slices / shape.slices, &tile);
     }
+    if (WaveSpills(tile)) return;
     if (Fits(tile) && !Has(tile)) Add(tile, false);
   }
   [[nodiscard]] bool Has(const MatmulTile& tile) const {
@@ -339,6 +344,13 @@ class Ranking {
         (tile.warps == 4 && tile.bn > 64) || (tile.slices > 1 && tile.bn * tile.bk > 1 << 14);
     const bool is_long = tile.stages > kStages || problem_.weights.type.bits == 1;
     return many || (tile.bm > kRowsOfTiles[0] && is_long && many_places);
+  }
+
+  // Of codes of one bit, whose decoding takes the most registers, in blocks of so many warps that a
+  // thread has at most 168: sums of two halves of 16 slices.
+  [[nodiscard]] bool WaveSpills(const MatmulTile& tile) const {
+    return problem_.weights.type.bits == 1 && tile.warps > kWarpsOfManyRows &&
+           (TurnSums(tile) + Sums(tile)) * Halves() >= kMostSums;
   }
 
   void AddDense() {

@@ -23,6 +23,7 @@
 #include "support/align.h"
 #include "tests/codegen/cast_costs.h"
 #include "tests/codegen/machine_code.h"
+#include "tests/settings.h"
 
 namespace tarsia::harness::library_matmul_test {
 namespace {
@@ -159,6 +160,41 @@ TEST_P(LibraryMatmulOfWidths, KeepsNothingInLocalMemory) {
       ASSERT_NE(plans.back(), nullptr) << what.back();
     }
   }
+  const auto resources = ResourcesOf(KernelsOf(plans), TargetOf(*plans.front()));
+  for (size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_EQ(resources[i].spill_store_bytes, 0)
+        << what[i] << ": " << plans[i]->ranges()[0].candidate.Text();
+  }
+}
+
+// Two halves, zero points in integers, and both. TARSIA_LONG=1 tries each with all groups and rows,
+// else one of the three, in turn.
+TEST_P(LibraryMatmulOfWidths, KeepsNothingOfTwoHalvesOrZeroPointsInLocalMemory) {
+  std::vector<std::unique_ptr<const MatmulPlan>> plans;
+  std::vector<std::string> what;
+  const auto add = [&](const CastCost& cost, int64_t m, int64_t group, int form) {
+    MatmulProblem problem = ProblemOf(cost, m, 8192, 8192, group);
+    problem.gated = form != 1;
+    if (form != 0) {
+      problem.weights.zero = ZeroPoint::kInteger;
+      problem.weights.zero_type = kU8;
+    }
+    what.push_back(fmt::format("{}, m = {}, groups of {}, form {}", cost.type, m, group, form));
+    plans.push_back(PlanOf(problem));
+  };
+  for (const CastCost& cost : GetParam().costs) {
+    const bool has_zeros = FindDType(cost.type)->IsInteger();
+    int turn = FindDType(cost.type)->bits;
+    for (const int64_t group : {32, 64, 128}) {
+      for (const int64_t m : {1, 16, 32, 64}) {
+        for (int form = 0; form < (has_zeros ? 3 : 1); ++form) {
+          if (IsLong() || !has_zeros || form == turn % 3) add(cost, m, group, form);
+        }
+        ++turn;
+      }
+    }
+  }
+  ASSERT_TRUE(std::ranges::none_of(plans, [](const auto& plan) { return plan == nullptr; }));
   const auto resources = ResourcesOf(KernelsOf(plans), TargetOf(*plans.front()));
   for (size_t i = 0; i < plans.size(); ++i) {
     EXPECT_EQ(resources[i].spill_store_bytes, 0)

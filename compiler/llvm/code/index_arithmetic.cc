@@ -98,18 +98,27 @@ IndexValue IndexArithmetic::CeilDivide(const IndexValue& x, const IndexValue& y)
   return out;
 }
 
+// In 32 bits where both fit: values that are compared in 64 stay in two registers.
+IndexValue IndexArithmetic::Choose(llvm::CmpInst::Predicate wins, const IndexValue& x,
+                                   const IndexValue& y, const Facts& facts) {
+  const bool is_narrow = FitsSigned(x.facts) && FitsSigned(y.facts);
+  llvm::Type* const type = is_narrow ? b_.getInt32Ty() : b_.getInt64Ty();
+  llvm::Value* const a = b_.CreateTrunc(x.value, type);
+  llvm::Value* const b = b_.CreateTrunc(y.value, type);
+  llvm::Value* const out = b_.CreateSelect(b_.CreateICmp(wins, a, b), a, b);
+  return {b_.CreateSExt(out, b_.getInt64Ty()), facts};
+}
+
 IndexValue IndexArithmetic::Min(const IndexValue& x, const IndexValue& y) {
   if (x.facts.hi <= y.facts.lo) return x;
   if (y.facts.hi <= x.facts.lo) return y;
-  return {b_.CreateSelect(b_.CreateICmpSLT(x.value, y.value), x.value, y.value),
-          Smaller(x.facts, y.facts)};
+  return Choose(llvm::CmpInst::ICMP_SLT, x, y, Smaller(x.facts, y.facts));
 }
 
 IndexValue IndexArithmetic::Max(const IndexValue& x, const IndexValue& y) {
   if (x.facts.lo >= y.facts.hi) return x;
   if (y.facts.lo >= x.facts.hi) return y;
-  return {b_.CreateSelect(b_.CreateICmpSGT(x.value, y.value), x.value, y.value),
-          Larger(x.facts, y.facts)};
+  return Choose(llvm::CmpInst::ICMP_SGT, x, y, Larger(x.facts, y.facts));
 }
 
 IndexValue IndexArithmetic::Saturate(const IndexValue& x) {

@@ -46,6 +46,9 @@ class IndexArithmetic {
     IndexValue safe;  // 1 instead of both
   };
   Divisor SafeDivisor(const IndexValue& y);
+  // x if it wins the comparison with y, else y.
+  IndexValue Choose(llvm::CmpInst::Predicate wins, const IndexValue& x, const IndexValue& y,
+                    const Facts& facts);
   // The quotient or the rest, for a divisor for which it is defined.
   llvm::Value* DivideDefined(const IndexValue& x, const IndexValue& y, bool rest);
 
