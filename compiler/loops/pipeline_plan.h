@@ -42,8 +42,8 @@ struct PipelinePlan {
   // A turn reduces tiles, but for sums of a batch. Two such turns side by side take registers for
   // both: ptxas computes one while the other waits for its reductions.
   bool reduces = false;
-  // Products of a turn that the loop does not carry, but for those with constants, and the registers
-  // of a thread for all and for the tiles that it carries beside them; 0 without any.
+  // Products of a turn that the loop does not carry, but for those with constants, and the
+  // registers of a thread for all and for the tiles that it carries beside them; 0 without any.
   int64_t products = 0;
   int64_t sums = 0;
   int64_t unroll = 0;  // what the text says; 0: nothing

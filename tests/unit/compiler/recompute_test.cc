@@ -124,6 +124,16 @@ TEST(Recompute, DividesAgainIn32Bits) {
   EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, wide, Use("%r")))), "i32 %r"), 1U);
 }
 
+// One division of 16 instructions, of whose quotient three numbers are made.
+TEST(Recompute, CountsOnceWhatIsNeededTwice) {
+  const std::string before =
+      "  %each = udiv i32 %n, %thread\n  %twice = add i32 %each, %each\n"
+      "  %place = mul i32 %twice, %each\n";
+  const std::string tail = TailOf(Recomputed(Tiles(2, before, Use("%place"))));
+  EXPECT_EQ(CountOf(tail, " = udiv i32 "), 1U) << tail;
+  EXPECT_EQ(CountOf(tail, " = mul i32 "), 1U) << tail;
+}
+
 TEST(Recompute, LeavesLongCalculations) {
   std::string before = "  %p0 = lshr i32 %thread, 1\n";
   for (int i = 1; i < 45; ++i) {

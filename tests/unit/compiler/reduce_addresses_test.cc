@@ -87,5 +87,42 @@ TEST(ReduceAddresses, LeavesWhatIsNotAffine) {
   EXPECT_NE(Reduced(text).find("%square = mul i64 %i, %i"), std::string::npos);
 }
 
+// p + q + 32 and p + q + 80, which are 48 apart; q + 4 is alone.
+TEST(ReduceAddresses, SharesARegisterAmongPlacesThatNoLoopChanges) {
+  EXPECT_EQ(Reduced(R"(define void @f(i32 %p, i32 %q, i1 %again) {
+entry:
+  br label %loop
+loop:
+  %a = add i32 %p, %q
+  %b = add i32 %q, 80
+  %c = add i32 %b, %p
+  %d = add i32 %a, 32
+  %e = add i32 %q, 4
+  call void asm sideeffect "ld $0;", "r"(i32 %c)
+  call void asm sideeffect "ld $0;", "r"(i32 %d)
+  call void asm sideeffect "ld $0;", "r"(i32 %e)
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+})"),
+            R"(
+entry:
+  %0 = add i32 %q, %p
+  %1 = add i32 %0, 32
+  br label %loop
+
+loop:                                             ; preds = %loop, %entry
+  %e = add i32 %q, 4
+  %2 = add i32 %1, 48
+  call void asm sideeffect "ld $0;", "r"(i32 %2)
+  call void asm sideeffect "ld $0;", "r"(i32 %1)
+  call void asm sideeffect "ld $0;", "r"(i32 %e)
+  br i1 %again, label %loop, label %end
+
+end:                                              ; preds = %loop
+  ret void
+)");
+}
+
 }  // namespace
 }  // namespace tarsia::compiler::reduce_addresses_test
