@@ -183,8 +183,8 @@ class Recompute {
     int count = value.isIntDivRem() ? kDivision : 1;
     for (const llvm::Use& operand : value.operands()) {
       auto* const of = llvm::dyn_cast<llvm::Instruction>(operand.get());
-      if (of != nullptr && !kept_.contains(of) && CountOf(*of) != 0)
-        count += CountWith(*of, counted);
+      if (of == nullptr || kept_.contains(of) || CountOf(*of) == 0) continue;
+      count += CountWith(*of, counted);
     }
     return count;
   }
