@@ -1,6 +1,7 @@
 #include "compiler/llvm/reduce_addresses.h"
 
 #include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
@@ -26,6 +27,19 @@ struct AddressUse {
   llvm::APInt constant;
 };
 using AddressUses = llvm::SmallVector<AddressUse, 8>;
+
+bool HasLess(const AddressUse& a, const AddressUse& b) { return a.constant.slt(b.constant); }
+
+// Calls `add` with each argument of assembly in a loop.
+void ForEachArgument(const llvm::Loop& loop, llvm::function_ref<void(llvm::Use&)> add) {
+  for (llvm::BasicBlock* block : loop.blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr || !call->isInlineAsm()) continue;
+      for (llvm::Use& argument : call->args()) add(argument);
+    }
+  }
+}
 
 // A value without the constant in it, and that constant.
 std::pair<const llvm::SCEV*, llvm::APInt> Split(const llvm::SCEV* value,
@@ -59,13 +73,7 @@ class ReduceAddresses {
 
   bool Run() {
     if (!loop_.isLoopSimplifyForm()) return false;
-    for (llvm::BasicBlock* block : loop_.blocks()) {
-      for (llvm::Instruction& instruction : *block) {
-        auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-        if (call == nullptr || !call->isInlineAsm()) continue;
-        for (llvm::Use& argument : call->args()) Add(argument);
-      }
-    }
+    ForEachArgument(loop_, [this](llvm::Use& argument) { Add(argument); });
     for (auto& [progression, uses] : uses_) Reduce(progression, uses);
     llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(old_);
     return !uses_.empty();
@@ -105,10 +113,7 @@ class ReduceAddresses {
   // those of `cp.async` begin at -2048 and end below 2048.
   static llvm::APInt BaseOf(llvm::ArrayRef<AddressUse> uses) {
     constexpr uint64_t kReach = 2048;
-    const auto by_constant = [](const AddressUse& a, const AddressUse& b) {
-      return a.constant.slt(b.constant);
-    };
-    const auto [least, most] = std::minmax_element(uses.begin(), uses.end(), by_constant);
+    const auto [least, most] = std::minmax_element(uses.begin(), uses.end(), HasLess);
     const bool reaches = (most->constant - least->constant).ult(kReach);
     return reaches ? least->constant : least->constant + kReach;
   }
@@ -128,13 +133,7 @@ class ShareAddresses {
 
   bool Run() {
     if (nest_.getLoopPreheader() == nullptr) return false;
-    for (llvm::BasicBlock* block : nest_.blocks()) {
-      for (llvm::Instruction& instruction : *block) {
-        auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-        if (call == nullptr || !call->isInlineAsm()) continue;
-        for (llvm::Use& argument : call->args()) Add(argument);
-      }
-    }
+    ForEachArgument(nest_, [this](llvm::Use& argument) { Add(argument); });
     bool changed = false;
     for (const auto& [rest, uses] : uses_) {
       if (uses.size() < 2) continue;
@@ -162,10 +161,7 @@ class ShareAddresses {
   }
 
   void Share(const llvm::SCEV& rest, const AddressUses& uses) {
-    const llvm::APInt base =
-        std::ranges::min_element(uses, [](const AddressUse& a, const AddressUse& b) {
-          return a.constant.slt(b.constant);
-        })->constant;
+    const llvm::APInt base = std::ranges::min_element(uses, HasLess)->constant;
     llvm::Value* const shared = expander_.expandCodeFor(
         scev_.getAddExpr(&rest, scev_.getConstant(base)), rest.getType(), Place());
     for (const AddressUse& use : uses) Set(use, shared, base, old_);
@@ -186,8 +182,9 @@ llvm::PreservedAnalyses ReduceAddressesPass::run(llvm::Function& function,
   llvm::ScalarEvolution& scev = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   llvm::SCEVExpander expander(scev, function.getDataLayout(), "address");
   bool changed = false;
-  for (const llvm::Loop* nest : loops)
+  for (const llvm::Loop* nest : loops) {
     changed = ShareAddresses(*nest, scev, expander).Run() || changed;
+  }
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
     // Registers of the loops around it would be taken while it runs.
     if (!loop->isInnermost()) continue;

@@ -9,7 +9,7 @@ namespace tarsia::compiler {
 // Arguments of assembly in an innermost loop, mostly addresses, that are affine in the number of
 // the turn get a register that the loop moves on. Those that differ by constants share it: ptxas
 // puts constants into the instructions that access memory. So do those that no loop changes, of
-// which ptxas would keep each in a register of its own: it does not see that `or` may add.
+// which ptxas kept each in a register of its own.
 //
 // LLVM's Loop Strength Reduction finds the same for our kernels after a search among all ways to
 // write every affine value, which took a sixth of the time to compile a matmul.

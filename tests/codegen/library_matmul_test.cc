@@ -139,7 +139,17 @@ class LibraryMatmul : public MachineCodeTest<CastFamily> {
 
 TEST_P(LibraryMatmul, CostsTheCastAndLittleBesides) { CheckLoops(128); }
 
-class LibraryMatmulOfWidths : public LibraryMatmul {};
+class LibraryMatmulOfWidths : public LibraryMatmul {
+ protected:
+  static void ExpectNoSpills(const std::vector<std::unique_ptr<const MatmulPlan>>& plans,
+                             const std::vector<std::string>& what) {
+    const auto resources = ResourcesOf(KernelsOf(plans), TargetOf(*plans.front()));
+    for (size_t i = 0; i < plans.size(); ++i) {
+      EXPECT_EQ(resources[i].spill_store_bytes, 0)
+          << what[i] << ": " << plans[i]->ranges()[0].candidate.Text();
+    }
+  }
+};
 
 TEST_P(LibraryMatmulOfWidths, InGroupsOf32CostsTheCastAndItsScales) { CheckLoops(32); }
 
@@ -160,11 +170,7 @@ TEST_P(LibraryMatmulOfWidths, KeepsNothingInLocalMemory) {
       ASSERT_NE(plans.back(), nullptr) << what.back();
     }
   }
-  const auto resources = ResourcesOf(KernelsOf(plans), TargetOf(*plans.front()));
-  for (size_t i = 0; i < plans.size(); ++i) {
-    EXPECT_EQ(resources[i].spill_store_bytes, 0)
-        << what[i] << ": " << plans[i]->ranges()[0].candidate.Text();
-  }
+  ExpectNoSpills(plans, what);
 }
 
 // Two halves, zero points in integers, and both. TARSIA_LONG=1 tries each with all groups and rows,
@@ -195,11 +201,7 @@ TEST_P(LibraryMatmulOfWidths, KeepsNothingOfTwoHalvesOrZeroPointsInLocalMemory) 
     }
   }
   ASSERT_TRUE(std::ranges::none_of(plans, [](const auto& plan) { return plan == nullptr; }));
-  const auto resources = ResourcesOf(KernelsOf(plans), TargetOf(*plans.front()));
-  for (size_t i = 0; i < plans.size(); ++i) {
-    EXPECT_EQ(resources[i].spill_store_bytes, 0)
-        << what[i] << ": " << plans[i]->ranges()[0].candidate.Text();
-  }
+  ExpectNoSpills(plans, what);
 }
 
 // One of each width, and one that minds NaN.
