@@ -1346,7 +1346,8 @@ typedef struct tarsia_matmul_options {
   const char* device; /* NULL: the default device */
   uint32_t flags;     /* of tarsia_matmul_flags */
   const char*
-      candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs */
+      candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs, or one
+                    that is about as fast where the code of the best takes too many registers */
   uint64_t workspace_limit; /* in bytes; 0: no limit */
   tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
   void* cancel_user;

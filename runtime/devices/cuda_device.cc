@@ -64,6 +64,11 @@ class CudaKernel final : public LoadedCode {
     return result;
   }
 
+  [[nodiscard]] Result<int64_t> LocalBytes() const override {
+    TARSIA_TRY(const cuda::KernelAttributes attributes, kernel_->Attributes());
+    return attributes.local_bytes;
+  }
+
  private:
   [[nodiscard]] Status CheckRequest(const LaunchRequest& request) const override {
     const vm::LaunchOptions& options = request.OptionsOrDefault();

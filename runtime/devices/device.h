@@ -81,6 +81,9 @@ class LoadedKernel {
   // launch.
   virtual Result<LaunchResult> Collect(const LaunchRequest& request) const;
 
+  // Bytes of local memory that each thread has: what no register had room for, and arrays. 0 where
+  // there is no machine code. Errors: those of the driver.
+  [[nodiscard]] virtual Result<int64_t> LocalBytes() const { return 0; }
   // The code for the device; null if it runs the program without code.
   [[nodiscard]] virtual std::shared_ptr<const KernelImage> image() const { return nullptr; }
 };

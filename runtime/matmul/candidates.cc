@@ -231,14 +231,18 @@ class Ranking {
   }
 
   // So many slices of a thread, where their sums are too many: more than half of the most where
-  // nothing is to be in local memory, and that half in blocks of many warps or beside the sums of
-  // other warps. Joining them takes an instruction more for each that is left.
-  static void Join(int slices, MatmulTile* tile) {
+  // nothing is to be in local memory, that half in blocks of many warps or beside the sums of other
+  // warps, and the most where they are of 16 columns: else the compiler gives a warp 32, and warps
+  // exchange what they decode. Joining them takes an instruction more for each that is left.
+  void Join(int slices, MatmulTile* tile) const {
     const int sums = TurnSums(*tile);
     const bool is_near =
         tile->warps > kWarpsOfManyRows || (tile->slices > slices && tile->bm > kRowsOfTiles[0]);
     const int most = tile->bm <= kMostRowsWithoutSpills ? kMostSums / 2 : kMostSums;
-    if (sums > most || (sums == kMostSums / 2 && is_near)) tile->joined = slices;
+    const bool is_narrow = Cuts(tile->warps, 32, tile->bn, tile->bk);
+    if (sums > most || (sums == kMostSums / 2 && is_near) || (sums == kMostSums && is_narrow)) {
+      tile->joined = slices;
+    }
   }
 
   void AddFused(int bm, const Shape& shape) {

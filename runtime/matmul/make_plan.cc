@@ -124,6 +124,12 @@ const char* NameOf(MatmulKernel kernel) {
   return "quantised_matmul";
 }
 
+// A candidate whose code keeps numbers in local memory gives way to one that keeps less and that is
+// predicted to take at most so much longer: the prediction knows nothing of local memory. So many
+// others are compiled at most.
+constexpr double kAboutAsFast = 1.05;
+constexpr int kMostOthers = 3;
+
 class Maker {
  public:
   Maker(MatmulPlan::Assembly& assembly, const MatmulOptions& options)
@@ -134,11 +140,13 @@ class Maker {
       return MakeDiagnostic(diag::kMatmulNoCandidate, {}, plan_.problem().m_min,
                             plan_.problem().m_max, "k = 0");
     }
-    TARSIA_TRY(const std::vector<MatmulPlan::Range> ranges, Ranges());
-    for (const MatmulPlan::Range& range : ranges) {
-      assembly_.AddRange(range);
-      for (const MatmulKernel kernel : KernelsOf(plan_.problem(), range.candidate)) {
-        TARSIA_CHECK(AddKernel(kernel, range.candidate));
+    TARSIA_TRY(const std::vector<RankedRange> ranges, Ranges());
+    for (const RankedRange& range : ranges) {
+      TARSIA_TRY(LoadedCandidate chosen, Choose(range.candidates));
+      assembly_.AddRange({range.m_min, range.m_max, chosen.candidate});
+      for (LoadedPart& part : chosen.parts) {
+        TARSIA_CHECK(
+            assembly_.AddKernel(part.kernel, std::move(part.program), std::move(part.loaded)));
       }
     }
     if (options_.workspace_limit != 0 && plan_.workspace_bytes() > options_.workspace_limit) {
@@ -149,40 +157,91 @@ class Maker {
   }
 
  private:
-  [[nodiscard]] Result<std::vector<MatmulPlan::Range>> Ranges() const {
+  // Rows for which one candidate is the best, and its likes after it.
+  struct RankedRange {
+    int64_t m_min = 0, m_max = 0;
+    std::vector<MatmulCandidate> candidates;
+  };
+  struct LoadedPart {
+    MatmulKernel kernel;
+    Program program;
+    std::unique_ptr<LoadedKernel> loaded;
+  };
+  struct LoadedCandidate {
+    MatmulCandidate candidate;
+    std::vector<LoadedPart> parts;
+    int64_t local_bytes = 0;  // of a thread
+  };
+
+  [[nodiscard]] Result<std::vector<RankedRange>> Ranges() const {
     const MatmulProblem& problem = plan_.problem();
-    std::vector<MatmulPlan::Range> out;
+    std::vector<RankedRange> out;
     int64_t m = problem.m_min;
     do {
       const int64_t end = std::min(
           options_.choice.batch_invariant ? INT64_MAX : EndOfMatmulRange(m), problem.m_max);
-      TARSIA_TRY(MatmulCandidate candidate, Choose(end));
-      if (!out.empty() && out.back().candidate.IsSameKernel(candidate)) {
+      TARSIA_TRY(std::vector<MatmulCandidate> candidates, Rank(end));
+      if (!out.empty() && out.back().candidates.front().IsSameKernel(candidates.front())) {
         out.back().m_max = end;
       } else {
-        out.push_back({m, end, candidate});
+        out.push_back({m, end, std::move(candidates)});
       }
       m = end + 1;
     } while (m <= problem.m_max);
     return out;
   }
 
-  Result<MatmulCandidate> Choose(int64_t m) const {
+  // The candidates for m rows, the best first, or the one that is asked for.
+  [[nodiscard]] Result<std::vector<MatmulCandidate>> Rank(int64_t m) const {
     Device& device = plan_.device();
-    const std::vector<MatmulCandidate> all = RankMatmul(
-        plan_.problem(), device.Model(), device.Limits().shared_bytes, options_.choice, m);
+    std::vector<MatmulCandidate> all = RankMatmul(plan_.problem(), device.Model(),
+                                                  device.Limits().shared_bytes, options_.choice, m);
     if (all.empty()) {
       return MakeDiagnostic(diag::kMatmulNoCandidate, {}, plan_.problem().m_min,
                             plan_.problem().m_max, device.name());
     }
-    if (options_.candidate.empty()) return all.front();
+    if (options_.candidate.empty()) return all;
     for (const MatmulCandidate& candidate : all) {
-      if (candidate.Text() == options_.candidate) return candidate;
+      if (candidate.Text() == options_.candidate) return std::vector{candidate};
     }
     return MakeDiagnostic(diag::kMatmulCandidate, {}, options_.candidate, m);
   }
 
-  Status AddKernel(MatmulKernel kernel, const MatmulCandidate& candidate) {
+  // Loads the first, or one that is about as fast and keeps less in local memory; with a limit of
+  // the workspace the first, since others may need more.
+  [[nodiscard]] Result<LoadedCandidate> Choose(const std::vector<MatmulCandidate>& ranked) const {
+    const MatmulCandidate& first = ranked.front();
+    TARSIA_TRY(LoadedCandidate best, Load(first));
+    int left = options_.workspace_limit == 0 ? kMostOthers : 0;
+    for (size_t i = 1; best.local_bytes != 0 && i < ranked.size() && left > 0; ++i) {
+      if (ranked[i].microseconds > kAboutAsFast * first.microseconds) break;
+      if (!IsOtherCode(first, ranked[i])) continue;
+      --left;
+      TARSIA_TRY(LoadedCandidate other, Load(ranked[i]));
+      if (other.local_bytes < best.local_bytes) best = std::move(other);
+    }
+    return best;
+  }
+  // The order of the blocks changes little of a kernel. One that dequantises needs far more memory.
+  [[nodiscard]] static bool IsOtherCode(const MatmulCandidate& a, const MatmulCandidate& b) {
+    MatmulTile tile = b.tile;
+    tile.ordered = a.tile.ordered;
+    return a.dequantises == b.dequantises && tile != a.tile;
+  }
+
+  [[nodiscard]] Result<LoadedCandidate> Load(const MatmulCandidate& candidate) const {
+    LoadedCandidate out{candidate, {}, 0};
+    for (const MatmulKernel kernel : KernelsOf(plan_.problem(), candidate)) {
+      TARSIA_TRY(LoadedPart part, LoadPart(kernel, candidate));
+      TARSIA_TRY(const int64_t local_bytes, part.loaded->LocalBytes());
+      out.local_bytes += local_bytes;
+      out.parts.push_back(std::move(part));
+    }
+    return out;
+  }
+
+  [[nodiscard]] Result<LoadedPart> LoadPart(MatmulKernel kernel,
+                                            const MatmulCandidate& candidate) const {
     Diagnostics diagnostics;
     const Constants constants = ConstantsOf(plan_.problem(), candidate, kernel);
     auto program = Specialise(KernelModule(), NameOf(kernel), constants.list(),
@@ -191,7 +250,7 @@ class Maker {
     LoadOptions load;
     load.stop = options_.stop;
     TARSIA_TRY(std::unique_ptr<LoadedKernel> loaded, plan_.device().Load(*program, load));
-    return assembly_.AddKernel(kernel, *std::move(program), std::move(loaded));
+    return LoadedPart{kernel, *std::move(program), std::move(loaded)};
   }
 
   MatmulPlan::Assembly& assembly_;

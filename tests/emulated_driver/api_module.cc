@@ -95,6 +95,11 @@ CuResult ModuleGetFunction(CuFunction* function, CuModule module, const char* na
         object->context = &context;
         object->name = name;
         object->entry = entry;
+        object->local_bytes = entry->entry->local_bytes;
+        if (machine.settings.local_functions > 0) {
+          object->local_bytes += 16;
+          --machine.settings.local_functions;
+        }
         *function = Add<CuFunction>(machine, &machine.functions, std::move(object));
         return kSuccess;
       });
@@ -116,7 +121,7 @@ CuResult FuncGetAttribute(int* value, CuFunctionAttribute attribute, CuFunction 
         *value = static_cast<int>(found->entry->static_shared);
         return kSuccess;
       case kFunctionLocalSizeBytes:
-        *value = static_cast<int>(entry.local_bytes);
+        *value = static_cast<int>(found->local_bytes);
         return kSuccess;
       case kFunctionNumRegs:
         *value = 0;

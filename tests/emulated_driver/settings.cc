@@ -85,6 +85,7 @@ Settings Settings::Read() {
   reader.Capability("TARSIA_EMULATED_CAPABILITY", &out.major, &out.minor);
   reader.Number("TARSIA_EMULATED_MEMORY", &out.memory);
   reader.Number("TARSIA_EMULATED_LIMIT", &out.instruction_limit);
+  reader.Number("TARSIA_EMULATED_LOCAL", &out.local_functions);
   reader.Faults("TARSIA_EMULATED_FAULTS", &out.faults);
   out.report = Environment("TARSIA_EMULATED_REPORT");
   for (const std::string_view kind : Split(Environment("TARSIA_EMULATED_TOLERATE"))) {

@@ -6,6 +6,8 @@
 //   TARSIA_EMULATED_CAPABILITY  of all of them: 9.0
 //   TARSIA_EMULATED_MEMORY      bytes of memory of each: 17179869184
 //   TARSIA_EMULATED_LIMIT       instructions of warps before a launch times out: 500000000
+//   TARSIA_EMULATED_LOCAL       so many functions, the first, say that they have 16 bytes of local
+//                               memory, as if registers were too few: 0
 //   TARSIA_EMULATED_REPORT      a file that findings are added to: none (they go to stderr)
 //   TARSIA_EMULATED_TOLERATE    kinds of findings (ptx/table/findings.def) that are only reported,
 //   as
@@ -48,6 +50,7 @@ struct Settings {
   int minor = 0;
   uint64_t memory = uint64_t{1} << 34;
   uint64_t instruction_limit = 500'000'000;
+  int local_functions = 0;
   std::string report;
   std::vector<std::string> tolerated;
   std::vector<Fault> faults;

@@ -1,0 +1,104 @@
+// Which candidate a plan of the quantised matmul takes where a driver says that the code of the
+// best keeps numbers in local memory.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/devices/cuda_device.h"
+#include "runtime/matmul/candidates.h"
+#include "runtime/matmul/matmul_plan.h"
+#include "tests/unit/runtime/cuda_testing.h"
+
+namespace tarsia::runtime::matmul_choice_test {
+namespace {
+
+using cuda::ErrorOf;
+
+constexpr int64_t kRows = 16;
+
+class MatmulChoice : public cuda::CudaTest {
+ protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    setenv("TARSIA_CUDA_CODE", "ptx", 1);  // the emulated driver does not take machine code
+    problem_.m_min = problem_.m_max = kRows;
+    problem_.weights.type = kU4;
+    problem_.weights.compute = kF16;
+    problem_.weights.k = problem_.weights.whole_k = 8192;
+    problem_.weights.n = problem_.weights.whole_n = 8192;
+    problem_.weights.group = 128;
+  }
+  void TearDown() override {
+    unsetenv("TARSIA_CUDA_CODE");
+    CudaTest::TearDown();
+  }
+
+  // The device, whose first `count` functions have local memory.
+  std::shared_ptr<Device> WithLocalMemory(int count) {
+    Reset({{"LOCAL", std::to_string(count)}});
+    auto device = OpenCudaDevice(driver(), 0);
+    EXPECT_TRUE(device.ok()) << ErrorOf(device);
+    return *device;
+  }
+  // The choice of a plan if its first `count` functions have local memory.
+  std::string ChosenAfter(int count, const MatmulOptions& options = {}) {
+    const auto plan = MatmulPlan::Make(problem_, WithLocalMemory(count), options);
+    EXPECT_TRUE(plan.ok()) << ErrorOf(plan);
+    return plan.ok() ? (*plan)->ranges()[0].candidate.Text() : "";
+  }
+  std::vector<MatmulCandidate> Ranked() {
+    const auto device = WithLocalMemory(0);
+    return RankMatmul(problem_, device->Model(), device->Limits().shared_bytes, {}, kRows);
+  }
+
+  MatmulProblem problem_;
+};
+
+TEST_F(MatmulChoice, IsTheBestWhoseNumbersFitIntoRegisters) {
+  const auto all = Ranked();
+  // The problem is chosen so.
+  ASSERT_GE(all.size(), 5u);
+  ASSERT_LT(all[2].microseconds, 1.05 * all[0].microseconds);
+  ASSERT_GT(all[4].microseconds, 1.05 * all[0].microseconds);
+  EXPECT_EQ(ChosenAfter(0), all[0].Text());
+  EXPECT_EQ(ChosenAfter(1), all[1].Text());
+  EXPECT_EQ(ChosenAfter(2), all[2].Text());
+  EXPECT_EQ(ChosenAfter(4), all[0].Text()) << "the next would take longer";
+}
+
+TEST_F(MatmulChoice, StaysWithTheBestWhereNoneFits) {
+  EXPECT_EQ(ChosenAfter(1000), Ranked()[0].Text());
+  EXPECT_EQ(cuda::ReadCounts().modules, 0u) << "kernels that were not taken are unloaded";
+}
+
+TEST_F(MatmulChoice, IsWhatTheCallerNames) {
+  MatmulOptions options;
+  options.candidate = Ranked()[0].Text();
+  EXPECT_EQ(ChosenAfter(1, options), options.candidate);
+}
+
+// Another candidate might need more than the limit.
+TEST_F(MatmulChoice, IsTheBestUnderALimitOfTheWorkspace) {
+  MatmulOptions options;
+  options.workspace_limit = uint64_t{1} << 30;
+  EXPECT_EQ(ChosenAfter(1, options), Ranked()[0].Text());
+}
+
+// A driver that fails to say is an error of the plan.
+TEST_F(MatmulChoice, ReportsAFailingDriver) {
+  auto device = WithLocalMemory(0);
+  ASSERT_TRUE(MatmulPlan::Make(problem_, device, {}).ok());
+  device.reset();
+  Reset({{"FAULTS", "cuFuncGetAttribute@2+=999"}});
+  auto again = OpenCudaDevice(driver(), 0);
+  ASSERT_TRUE(again.ok()) << ErrorOf(again);
+  const auto plan = MatmulPlan::Make(problem_, *again, {});
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(ErrorOf(plan).find("cuFuncGetAttribute"), std::string::npos) << ErrorOf(plan);
+}
+
+}  // namespace
+}  // namespace tarsia::runtime::matmul_choice_test
