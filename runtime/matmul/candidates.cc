@@ -232,17 +232,26 @@ class Ranking {
 
   // So many slices of a thread, where their sums are too many: more than half of the most where
   // nothing is to be in local memory, that half in blocks of many warps or beside the sums of other
-  // warps, and the most where they are of 16 columns: else the compiler gives a warp 32, and warps
-  // exchange what they decode. Joining them takes an instruction more for each that is left.
+  // warps, and the most where warps could not exchange weights. Joining them takes an instruction
+  // more for each that is left.
   void Join(int slices, MatmulTile* tile) const {
     const int sums = TurnSums(*tile);
     const bool is_near =
         tile->warps > kWarpsOfManyRows || (tile->slices > slices && tile->bm > kRowsOfTiles[0]);
     const int most = tile->bm <= kMostRowsWithoutSpills ? kMostSums / 2 : kMostSums;
-    const bool is_narrow = Cuts(tile->warps, 32, tile->bn, tile->bk);
-    if (sums > most || (sums == kMostSums / 2 && is_near) || (sums == kMostSums && is_narrow)) {
+    if (sums > most || (sums == kMostSums / 2 && is_near) ||
+        (sums == kMostSums && LacksRoomToExchange(*tile))) {
       tile->joined = slices;
     }
+  }
+
+  // Of so many sums the compiler gives a warp 32 columns. Where it would cut packed tiles, warps
+  // exchange the decoded weights of a turn through shared memory; without room for all of them it
+  // takes five times as many instructions (bench/results/code.md).
+  [[nodiscard]] bool LacksRoomToExchange(const MatmulTile& tile) const {
+    const int64_t decoded = int64_t{tile.bk} * tile.bn * XBytes() * 17 / 16;  // with padding
+    return Cuts(tile.warps, 32, tile.bn, tile.bk) &&
+           SharedBytes(tile, problem_.weights.type.bits) + decoded > shared_bytes_;
   }
 
   void AddFused(int bm, const Shape& shape) {

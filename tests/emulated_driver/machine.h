@@ -32,7 +32,7 @@ struct Function {
   Context* context = nullptr;
   std::string name;
   const ptx::EntryImage* entry = nullptr;  // lives as long as the module
-  uint64_t local_bytes = 0;  // of a thread
+  uint64_t local_bytes = 0;                // of a thread
   uint64_t max_dynamic_shared = 48 * 1024;
   bool non_portable_cluster = false;  // clusters of more than 8 blocks are allowed
 };
