@@ -92,6 +92,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", default="/dev/shm")
     options = parser.parse_args()
+    if not os.access(options.tarsia, os.X_OK):
+        parser.error(f"there is no program {options.tarsia}; --tarsia names one")
     random = np.random.default_rng(1)
     print(f"{os.cpu_count()} processors\n\n| job | MB | wall | processor | MB/s | MB/s of processor |"
           "\n|---|---|---|---|---|---|")
