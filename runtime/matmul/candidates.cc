@@ -61,6 +61,8 @@ constexpr int64_t kShortLoop = 12;  // turns
 // Sums of a thread that leave room for the rest. Of those that it joins it keeps half as many, or
 // all in the simplest kernels, beside the double in a turn.
 constexpr int kMostSums = 64;
+// Columns that the compiler gives a warp of many sums.
+constexpr int kWarpColumns = 32;
 // Rows of a tile at most whose kernels keep nothing in local memory.
 constexpr int kMostRowsWithoutSpills = 16;
 // Columns of a tile with slices: with more, sums and their places take the registers of 16 warps.
@@ -220,9 +222,10 @@ class Ranking {
   }
 
   // How many slices are of one thread, where a turn has so many slices and several groups: a warp
-  // has 32 columns, or 16 where it would cut packed tiles with 32; 1 if it would with both.
+  // has 32 columns, or half of them where it would cut packed tiles with all; 1 if it would with
+  // both.
   [[nodiscard]] int JoinedOf(const Shape& shape, int slices) const {
-    for (const int columns : {32, 16}) {
+    for (const int columns : {kWarpColumns, kWarpColumns / 2}) {
       const int across = CeilDiv(shape.warps * columns, shape.bn);
       if (columns % TileColumns() != 0 || slices % across != 0) continue;
       if (!Cuts(shape.warps, columns, shape.bn, shape.bk)) return slices / across;
@@ -245,12 +248,12 @@ class Ranking {
     }
   }
 
-  // Of so many sums the compiler gives a warp 32 columns. Where it would cut packed tiles, warps
-  // exchange the decoded weights of a turn through shared memory; without room for all of them it
-  // takes five times as many instructions (bench/results/code.md).
+  // Where warps would cut packed tiles, they exchange the decoded weights of a turn through shared
+  // memory; without room for all of them it takes five times as many instructions
+  // (bench/results/code.md).
   [[nodiscard]] bool LacksRoomToExchange(const MatmulTile& tile) const {
     const int64_t decoded = int64_t{tile.bk} * tile.bn * XBytes() * 17 / 16;  // with padding
-    return Cuts(tile.warps, 32, tile.bn, tile.bk) &&
+    return Cuts(tile.warps, kWarpColumns, tile.bn, tile.bk) &&
            SharedBytes(tile, problem_.weights.type.bits) + decoded > shared_bytes_;
   }
 
