@@ -20,7 +20,7 @@ struct LogBuffer {
     const size_t bytes = std::min<size_t>(log.size(), room - 1);
     std::memcpy(text, log.data(), bytes);
     text[bytes] = '\0';
-    *size = reinterpret_cast<void*>(static_cast<uintptr_t>(bytes));
+    *size = ToHandle<void*>(bytes);
   }
 };
 
