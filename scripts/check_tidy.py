@@ -41,12 +41,13 @@ def changed_since(base):
 
 
 def compiled_files(build):
-    """The sources that the build compiles, by path from the root."""
+    """The sources in the repository that the build compiles, by path from the root."""
     path = build / "compile_commands.json"
     if not path.is_file():
         sys.exit(f"tidy: error: no {path}; run `cmake --preset tidy`")
     paths = (pathlib.Path(entry["file"]) for entry in json.loads(path.read_text()))
-    return sorted({p.relative_to(ROOT).as_posix() for p in paths if p.is_relative_to(ROOT)})
+    return sorted({p.relative_to(ROOT).as_posix() for p in paths
+                   if p.is_relative_to(ROOT) and not p.is_relative_to(build)})
 
 
 def check(name, build):

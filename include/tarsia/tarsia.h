@@ -104,7 +104,7 @@ typedef enum tarsia_log_level {
   TARSIA_LOG_WARNING = 3, /* every fallback: the driver compiles the PTX, because there is no
                              assembler or because the driver refuses the machine code; a GPU cannot
                              be used */
-  TARSIA_LOG_ERROR = 4,   /* every call that fails */
+  TARSIA_LOG_ERROR = 4,   /* every call that fails, except at the end of a list of candidates */
   TARSIA_LOG_OFF = 5,
   TARSIA_LOG_FORCE_32BIT = 0x7fffffff
 } tarsia_log_level;

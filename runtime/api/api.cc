@@ -11,21 +11,33 @@ namespace {
 PerThread<std::string> error_text;            // the message, if there was memory for it
 thread_local const char* error_pointer = "";  // the result of tarsia_last_error
 
-}  // namespace
-
-tarsia_status FailText(tarsia_status status, std::string text) {
+void KeepError(std::string text, tarsia_log_level level) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::string& kept = error_text.Get();
   kept = std::move(text);
   error_pointer = kept.c_str();
-  Log(TARSIA_LOG_ERROR, kept);
+  Log(level, kept);
+}
+
+std::string TextOf(const Diagnostic& error) {
+  return error.help.empty() ? error.message : error.message + "\n  help: " + error.help;
+}
+
+}  // namespace
+
+tarsia_status FailText(tarsia_status status, std::string text) {
+  KeepError(std::move(text), TARSIA_LOG_ERROR);
   return status;
 }
 
 tarsia_status Fail(tarsia_status status, const Diagnostic& error) {
-  std::string text = error.message;
-  if (!error.help.empty()) text += "\n  help: " + error.help;
-  return FailText(status, std::move(text));
+  return FailText(status, TextOf(error));
+}
+
+tarsia_status FailBehindEnd(const char* name, size_t index, size_t count) {
+  KeepError(TextOf(MakeDiagnostic(diag::kApiIndexRange, Location(), name, index, count)),
+            TARSIA_LOG_DEBUG);
+  return TARSIA_STATUS_NOT_FOUND;
 }
 
 tarsia_status FailOutOfMemory() noexcept {

@@ -20,6 +20,8 @@ namespace tarsia::api {
 // Sets this thread's last error, logs it, and returns `status`.
 tarsia_status Fail(tarsia_status status, const Diagnostic& error);
 tarsia_status FailText(tarsia_status status, std::string text);
+// Fails with NOT_FOUND behind the last element of a list, which is no fault: logs it as a detail.
+tarsia_status FailBehindEnd(const char* name, size_t index, size_t count);
 // The status of an error of the runtime: NO_DEVICE if the machine lacks something, OUT_OF_MEMORY,
 // INVALID_ARGUMENT for arguments that do not fit; `other` for the rest.
 tarsia_status StatusOf(const Diagnostic& error, tarsia_status other);

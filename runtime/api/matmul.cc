@@ -129,9 +129,7 @@ tarsia_status GiveCandidate(const tarsia_matmul* problem, const tarsia_matmul_op
   }
   const auto all = RankMatmul(described, with.device->Model(), with.device->Limits().shared_bytes,
                               with.choice, m);
-  if (index >= all.size()) {
-    return Fail(TARSIA_STATUS_NOT_FOUND, diag::kApiIndexRange, "index", index, all.size());
-  }
+  if (index >= all.size()) return FailBehindEnd("index", index, all.size());
   if (microseconds != nullptr) *microseconds = all[index].microseconds;
   return GiveBlob(all[index].Text(), text);
 }

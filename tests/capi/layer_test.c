@@ -189,6 +189,26 @@ static void TestExecute(const tarsia_matmul_plan* plan, const tarsia_weights* we
   Free(&args);
 }
 
+static void CountErrors(void* count, tarsia_log_level level, const char* message) {
+  CHECK(level == TARSIA_LOG_ERROR && message[0] != '\0');
+  ++*(int*)count;
+}
+
+/* A list ends with NOT_FOUND, which no log of errors shows; other failures are errors. */
+static void TestEndOfCandidates(const tarsia_weights* weights) {
+  const tarsia_matmul layer = Layer(weights);
+  const tarsia_matmul_options options = Options();
+  int errors = 0;
+  CHECK_OK(tarsia_set_log_callback(CountErrors, &errors, TARSIA_LOG_ERROR));
+  tarsia_blob* text = NULL;
+  CHECK_FAILS(TARSIA_STATUS_NOT_FOUND, "index",
+              tarsia_matmul_candidate(&layer, &options, kM, 1000000, &text, NULL));
+  CHECK(text == NULL && errors == 0);
+  CHECK_INVALID("rows", tarsia_matmul_candidate(&layer, &options, -1, 0, &text, NULL));
+  CHECK(errors == 1);
+  CHECK_OK(tarsia_set_log_callback(NULL, NULL, TARSIA_LOG_OFF));
+}
+
 /* Each candidate computes the same; the first is the best. */
 static void TestCandidates(const tarsia_weights* weights) {
   tarsia_matmul layer = Layer(weights);
@@ -452,6 +472,7 @@ int main(int argc, char** argv) {
   TestCode(plan);
   TestExecute(plan, weights);
   TestCandidates(weights);
+  TestEndOfCandidates(weights);
   TestGated(weights);
   TestBytes(plan, weights);
   TestFile(plan, weights);
