@@ -1337,7 +1337,8 @@ TARSIA_API tarsia_status tarsia_packer_unpack(const tarsia_packer* packer,
 
 typedef enum tarsia_matmul_flags {
   TARSIA_MATMUL_DETERMINISTIC = 1,   /* the same bits in every run */
-  TARSIA_MATMUL_BATCH_INVARIANT = 2, /* a row has the same bits whatever m is; deterministic, too */
+  TARSIA_MATMUL_BATCH_INVARIANT = 2, /* a row has the same bits whatever m is, in all plans for one
+                                        target; deterministic, too */
   TARSIA_MATMUL_FLAGS_FORCE_32BIT = 0x7fffffff
 } tarsia_matmul_flags;
 
@@ -1348,7 +1349,7 @@ typedef struct tarsia_matmul_options {
   const char*
       candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs, or one
                     that is about as fast where the code of the best takes too many registers */
-  uint64_t workspace_limit; /* in bytes; 0: no limit */
+  uint64_t workspace_limit; /* in bytes; 0: no limit. Kernels that need more are not candidates */
   tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
   void* cancel_user;
   uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
@@ -1370,7 +1371,7 @@ typedef struct tarsia_matmul_plan tarsia_matmul_plan;
 
 /* Compiles the kernels. `options` may be NULL. Errors: INVALID_ARGUMENT (a description that makes
  * no sense), UNSUPPORTED (with the nearest that is supported), NO_DEVICE, OUT_OF_MEMORY, CANCELLED,
- * REJECTED (the workspace exceeds its limit). Thread-safe. */
+ * REJECTED (no kernel has room in the limit of the workspace). Thread-safe. */
 TARSIA_API tarsia_status tarsia_matmul_plan_create(const tarsia_matmul* problem,
                                                    const tarsia_matmul_options* options,
                                                    tarsia_matmul_plan** out);
@@ -1432,8 +1433,9 @@ typedef struct tarsia_matmul_args {
  * Thread-safe, if no call writes memory that another one uses. */
 TARSIA_API tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan,
                                                const tarsia_matmul_args* args, void* stream);
-/* Prepares a workspace of at least the size that the plan needs, once; every execution leaves it
- * prepared. Enqueued on `stream`. Thread-safe. */
+/* Prepares a workspace of at least the size that the plan needs, once: for this plan, and for every
+ * other one on the device that needs at most `bytes`. Every execution leaves it prepared. Enqueued
+ * on `stream`. Thread-safe. */
 TARSIA_API tarsia_status tarsia_matmul_workspace_init(const tarsia_matmul_plan* plan,
                                                       void* workspace, uint64_t bytes,
                                                       void* stream);

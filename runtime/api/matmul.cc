@@ -92,6 +92,7 @@ tarsia_status ReadOptions(const tarsia_matmul_options* options, Options* out) {
   }
   out->choice.batch_invariant = (given.flags & TARSIA_MATMUL_BATCH_INVARIANT) != 0;
   out->choice.deterministic = given.flags != 0;
+  out->choice.workspace_limit = given.workspace_limit;
   auto device = runtime::OpenDevice(given.device != nullptr ? given.device : "");
   if (!device.ok()) return FailWith(device.error(), TARSIA_STATUS_INVALID_ARGUMENT);
   out->device = *std::move(device);
@@ -108,7 +109,6 @@ tarsia_status MakePlan(const tarsia_matmul* problem, const tarsia_matmul_options
                  CompileLimit(with.given.compile_limit_ms));
   runtime::MatmulOptions make;
   make.choice = with.choice;
-  make.workspace_limit = with.given.workspace_limit;
   make.stop = &stop;
   if (with.given.candidate != nullptr) make.candidate = with.given.candidate;
   auto plan = MatmulPlan::Make(described, std::move(with.device), make);

@@ -72,6 +72,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kPlanRefused, TARSIA_STATUS_UNSUPPORTED},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
+    {&diag::kMatmulWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.
     {&diag::kLaunchCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kPlanCancelled, TARSIA_STATUS_CANCELLED},

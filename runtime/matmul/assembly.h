@@ -29,7 +29,8 @@ class MatmulPlan::Assembly {
   static Result<Assembly> Start(const MatmulProblem& problem, std::shared_ptr<Device> device);
 
   void AddRange(const Range& range);
-  // Errors: those of WorkspaceBytes; other parameters than the kernel has, as of a damaged plan.
+  // Errors: those of WorkspaceBytes; other parameters than the kernel has, or more workspace, as of
+  // a damaged plan.
   Status AddKernel(MatmulKernel kernel, Program program, std::unique_ptr<LoadedKernel> loaded);
   // Whether there is nothing to compute, and so no kernel.
   [[nodiscard]] bool IsEmpty() const;
@@ -38,8 +39,6 @@ class MatmulPlan::Assembly {
 
  private:
   explicit Assembly(std::unique_ptr<MatmulPlan> plan);
-  // Where so much of the workspace begins.
-  uint64_t Reserve(uint64_t bytes);
 
   std::unique_ptr<MatmulPlan> plan_;
 };

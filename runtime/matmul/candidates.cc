@@ -10,6 +10,7 @@
 #include "compiler/target.h"
 #include "layout/access.h"
 #include "layout/bit_layout.h"
+#include "runtime/matmul/workspace.h"
 #include "runtime/weights/packed_order.h"
 #include "support/align.h"
 
@@ -166,14 +167,22 @@ class Ranking {
         if (bm <= kMostWaveTileRows && XBytes() == 2) AddWave(bm);
       }
     }
-    // Dequantised weights have 16 bits.
-    if (m_ >= 64 && XBytes() == 2) AddDense();
+    // Dequantised weights have 16 bits. They are rounded, so results differ from those of codes.
+    const bool is_invariant = choice_.batch_invariant && !out_.empty();
+    if (m_ >= 64 && XBytes() == 2 && !is_invariant) AddDense();
+    std::erase_if(out_, [&](const MatmulCandidate& one) { return !HasRoom(one); });
     std::stable_sort(out_.begin(), out_.end(),
                      [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
     return std::move(out_);
   }
 
  private:
+  [[nodiscard]] bool HasRoom(const MatmulCandidate& candidate) const {
+    const MatmulWorkspace workspace = WorkspaceOf(problem_, candidate, m_);
+    return workspace.zero <= MatmulWorkspace::kMostZero &&
+           (choice_.workspace_limit == 0 || workspace.Bytes() <= choice_.workspace_limit);
+  }
+
   [[nodiscard]] int Halves() const { return problem_.gated ? 2 : 1; }
   [[nodiscard]] int XBytes() const { return problem_.activations().bits / 8; }
   [[nodiscard]] int64_t TilesOf(const MatmulTile& tile) const {

@@ -41,9 +41,11 @@ struct MatmulChoice {
   bool deterministic = false;  // the same bits in every run
   bool batch_invariant =
       false;  // the same bits of a row for any number of rows; deterministic, too
+  uint64_t workspace_limit = 0;  // in bytes; 0: none
 };
 
-// The candidates for m rows (at least 1), the best first. A device that interprets has one.
+// The candidates for m rows (at least 1) that have room in the workspace, the best first. A device
+// that interprets has one.
 std::vector<MatmulCandidate> RankMatmul(const MatmulProblem& problem, const DeviceModel& device,
                                         int64_t shared_bytes, const MatmulChoice& choice,
                                         int64_t m);

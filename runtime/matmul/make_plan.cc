@@ -149,10 +149,6 @@ class Maker {
             assembly_.AddKernel(part.kernel, std::move(part.program), std::move(part.loaded)));
       }
     }
-    if (options_.workspace_limit != 0 && plan_.workspace_bytes() > options_.workspace_limit) {
-      return MakeDiagnostic(diag::kWorkspaceLimit, {}, "quantised_matmul", plan_.workspace_bytes(),
-                            options_.workspace_limit);
-    }
     return OkStatus();
   }
 
@@ -180,7 +176,7 @@ class Maker {
     do {
       const int64_t end = std::min(
           options_.choice.batch_invariant ? INT64_MAX : EndOfMatmulRange(m), problem.m_max);
-      TARSIA_TRY(std::vector<MatmulCandidate> candidates, Rank(end));
+      TARSIA_TRY(std::vector<MatmulCandidate> candidates, Rank(m, end));
       if (!out.empty() && out.back().candidates.front().IsSameKernel(candidates.front())) {
         out.back().m_max = end;
       } else {
@@ -191,28 +187,40 @@ class Maker {
     return out;
   }
 
-  // The candidates for m rows, the best first, or the one that is asked for.
-  [[nodiscard]] Result<std::vector<MatmulCandidate>> Rank(int64_t m) const {
-    Device& device = plan_.device();
-    std::vector<MatmulCandidate> all = RankMatmul(plan_.problem(), device.Model(),
-                                                  device.Limits().shared_bytes, options_.choice, m);
-    if (all.empty()) {
-      return MakeDiagnostic(diag::kMatmulNoCandidate, {}, plan_.problem().m_min,
-                            plan_.problem().m_max, device.name());
-    }
-    if (options_.candidate.empty()) return all;
+  // The candidates for these rows, the best first, or the one that is asked for.
+  [[nodiscard]] Result<std::vector<MatmulCandidate>> Rank(int64_t m_min, int64_t m_max) const {
+    std::vector<MatmulCandidate> all = RankFor(m_max, options_.choice);
+    if (all.empty()) return NoCandidate(m_min, m_max);
+    if (!options_.candidate) return all;
     for (const MatmulCandidate& candidate : all) {
-      if (candidate.Text() == options_.candidate) return std::vector{candidate};
+      if (candidate.Text() == *options_.candidate) return std::vector{candidate};
     }
-    return MakeDiagnostic(diag::kMatmulCandidate, {}, options_.candidate, m);
+    return MakeDiagnostic(diag::kMatmulCandidate, {}, *options_.candidate, m_min, m_max);
+  }
+  [[nodiscard]] std::vector<MatmulCandidate> RankFor(int64_t m, const MatmulChoice& choice) const {
+    const Device& device = plan_.device();
+    return RankMatmul(plan_.problem(), device.Model(), device.Limits().shared_bytes, choice, m);
+  }
+  // Why there is none: the workspace has no room for any, or none is for the device.
+  [[nodiscard]] Diagnostic NoCandidate(int64_t m_min, int64_t m_max) const {
+    MatmulChoice choice = options_.choice;
+    const uint64_t limit = std::exchange(choice.workspace_limit, 0);
+    const std::vector<MatmulCandidate> all = RankFor(m_max, choice);
+    if (all.empty()) {
+      return MakeDiagnostic(diag::kMatmulNoCandidate, {}, m_min, m_max, plan_.device().name());
+    }
+    uint64_t least = UINT64_MAX;
+    for (const MatmulCandidate& candidate : all) {
+      least = std::min(least, WorkspaceOf(plan_.problem(), candidate, m_max).Bytes());
+    }
+    return MakeDiagnostic(diag::kMatmulWorkspaceLimit, {}, m_min, m_max, least, limit);
   }
 
-  // Loads the first, or one that is about as fast and keeps less in local memory; with a limit of
-  // the workspace the first, since others may need more.
+  // Loads the first, or one that is about as fast and keeps less in local memory.
   [[nodiscard]] Result<LoadedCandidate> Choose(const std::vector<MatmulCandidate>& ranked) const {
     const MatmulCandidate& first = ranked.front();
     TARSIA_TRY(LoadedCandidate best, Load(first));
-    int left = options_.workspace_limit == 0 ? kMostOthers : 0;
+    int left = kMostOthers;
     for (size_t i = 1; best.local_bytes != 0 && i < ranked.size() && left > 0; ++i) {
       if (ranked[i].microseconds > kAboutAsFast * first.microseconds) break;
       if (!IsOtherCode(first, ranked[i])) continue;

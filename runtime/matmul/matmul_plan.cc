@@ -37,8 +37,6 @@ enum class MatmulPlan::Source : uint8_t {
 
 namespace {
 
-constexpr uint64_t kAlignment = 256;  // of a workspace and its parts
-
 using Source = MatmulPlan::Source;
 using enum MatmulPlan::Source;
 
@@ -73,19 +71,11 @@ struct MatmulPlan::Step {
   Source output;  // the parameter that the kernel writes
   Program program;
   std::unique_ptr<LoadedKernel> kernel;
-  uint64_t workspace_offset = 0;
-  uint64_t workspace_bytes = 0;
-
-  // Its part of that of the plan; null if it has none.
-  [[nodiscard]] void* WorkspaceIn(void* whole) const {
-    return workspace_bytes == 0 ? nullptr : static_cast<uint8_t*>(whole) + workspace_offset;
-  }
 };
 
 struct MatmulPlan::StepKernels {
   std::vector<Step> steps;
-  uint64_t gathered = 0;  // where they are in the workspace
-  uint64_t dequantised = 0;
+  MatmulWorkspace workspace;
 };
 
 // ---- putting together --------------------------------------------------------------------------
@@ -126,37 +116,28 @@ bool MatmulPlan::Assembly::IsEmpty() const {
   return plan_->problem_.m_max == 0 || plan_->problem_.columns() == 0;
 }
 
-uint64_t MatmulPlan::Assembly::Reserve(uint64_t bytes) {
-  const uint64_t after = plan_->workspace_bytes_ + AlignUp(bytes, kAlignment);
-  return std::exchange(plan_->workspace_bytes_, after);
-}
-
 void MatmulPlan::Assembly::AddRange(const Range& range) {
+  const MatmulWorkspace workspace = WorkspaceOf(plan_->problem_, range.candidate, range.m_max);
   plan_->ranges_.push_back(range);
-  plan_->kernels_.emplace_back();
+  plan_->kernels_.push_back({{}, workspace});
+  plan_->workspace_bytes_ = std::max(plan_->workspace_bytes_, workspace.Bytes());
 }
 
 Status MatmulPlan::Assembly::AddKernel(MatmulKernel kernel, Program program,
                                        std::unique_ptr<LoadedKernel> loaded) {
-  const WeightInfo& w = plan_->problem_.weights;
-  const auto elements = [&w](int64_t count) {
-    return static_cast<uint64_t>(count) * w.compute.bits / 8;
-  };
-  StepKernels& kernels = plan_->kernels_.back();
-  if (kernel == MatmulKernel::kGather) {
-    kernels.gathered = Reserve(elements(plan_->ranges_.back().m_max * w.k));
-  }
-  if (kernel == MatmulKernel::kDequantise) kernels.dequantised = Reserve(elements(w.k * w.n));
-  std::vector<Source> parameters = ParametersOf(kernel, w.gathers);
+  std::vector<Source> parameters = ParametersOf(kernel, plan_->problem_.weights.gathers);
   if (program.kernel().params.size() != parameters.size()) {
     return DamagedPlan("a kernel has other parameters");
   }
-  // No size of scratch depends on the rows.
+  // No size of what is zero between executions depends on the rows.
   const std::vector<uint64_t> scalars(parameters.size(), 0);
   TARSIA_TRY(const uint64_t bytes, loaded->WorkspaceBytes(scalars));
-  const uint64_t offset = Reserve(bytes);
-  kernels.steps.push_back({std::move(parameters), OutputOf(kernel), std::move(program),
-                           std::move(loaded), offset, bytes});
+  StepKernels& kernels = plan_->kernels_.back();
+  if (bytes > std::min(kernels.workspace.zero, MatmulWorkspace::kMostZero)) {
+    return DamagedPlan("a kernel needs a larger workspace");
+  }
+  kernels.steps.push_back(
+      {std::move(parameters), OutputOf(kernel), std::move(program), std::move(loaded)});
   return OkStatus();
 }
 
@@ -222,18 +203,18 @@ Status MatmulPlan::Execute(const MatmulArguments& arguments) const {
 
 DeviceBytes MatmulPlan::BytesOf(const StepKernels& kernels, Source source,
                                 const MatmulArguments& a) const {
-  const auto* const workspace = static_cast<const uint8_t*>(a.workspace);
   const auto scratch = [&](uint64_t offset, int64_t rows, int64_t columns) {
     const auto bytes = static_cast<uint64_t>(rows * columns) * problem_.activations().bits / 8;
-    return DeviceBytes{workspace + offset, bytes};
+    const auto* const workspace = static_cast<const uint8_t*>(a.workspace);
+    return DeviceBytes{workspace + MatmulWorkspace::kMostZero + offset, bytes};
   };
   switch (source) {
     case kX:
       return a.x;
     case kGatheredX:
-      return scratch(kernels.gathered, a.m, problem_.weights.k);
+      return scratch(0, a.m, problem_.weights.k);
     case kDequantised:
-      return scratch(kernels.dequantised, problem_.weights.k, problem_.weights.n);
+      return scratch(kernels.workspace.gathered, problem_.weights.k, problem_.weights.n);
     case kCodes:
     case kScales:
     case kZeros:
@@ -276,7 +257,7 @@ Status MatmulPlan::Launch(const StepKernels& kernels, const Step& step,
   }
   LaunchRequest request;
   request.args = list;
-  request.workspace = step.WorkspaceIn(a.workspace);
+  request.workspace = a.workspace;
   request.stream = a.stream;
   request.wait = false;
   ptx::LaunchCounts counts;
@@ -293,15 +274,8 @@ Status MatmulPlan::Launch(const StepKernels& kernels, const Step& step,
 
 Status MatmulPlan::InitWorkspace(void* workspace, uint64_t bytes, StreamHandle stream) const {
   TARSIA_CHECK(CheckWorkspace(workspace, bytes));
-  for (const StepKernels& kernels : kernels_) {
-    for (const Step& step : kernels.steps) {
-      if (step.workspace_bytes == 0) continue;
-      const std::vector<uint64_t> scalars(step.parameters.size(), 0);
-      TARSIA_CHECK(step.kernel->InitWorkspace(scalars, step.WorkspaceIn(workspace),
-                                              step.workspace_bytes, stream));
-    }
-  }
-  return OkStatus();
+  if (workspace == nullptr) return OkStatus();
+  return device_->Fill(workspace, 0, std::min(bytes, MatmulWorkspace::kMostZero), stream);
 }
 
 }  // namespace tarsia::runtime

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/matmul/candidates.h"
 #include "runtime/matmul/problem.h"
+#include "runtime/matmul/workspace.h"
 
 namespace tarsia::runtime {
 
@@ -19,8 +21,7 @@ class KernelImage;
 
 struct MatmulOptions {
   MatmulChoice choice;
-  std::string candidate;  // MatmulCandidate::Text of one that is to be taken; empty: the best
-  uint64_t workspace_limit = 0;  // in bytes; 0: none
+  std::optional<std::string> candidate;  // MatmulCandidate::Text of one; without: the best
   StopCheck* stop = nullptr;
 };
 
@@ -59,7 +60,8 @@ class MatmulPlan {
   // and can be captured into a graph. Errors: rows that the plan is not for, wrong sizes, those of
   // LoadedKernel::Launch.
   Status Execute(const MatmulArguments& arguments) const;
-  // Prepares a workspace, once. Enqueued.
+  // Prepares a workspace, once: for this plan, and for all others that need at most `bytes`.
+  // Enqueued.
   Status InitWorkspace(void* workspace, uint64_t bytes, StreamHandle stream) const;
 
   [[nodiscard]] const MatmulProblem& problem() const { return problem_; }

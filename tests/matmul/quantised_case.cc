@@ -288,8 +288,10 @@ MatmulProblem ProblemOf(const Spec& spec, const PackedWeights& packed) {
   return out;
 }
 
-Workspace::Workspace(const MatmulPlan& plan)
-    : Memory(plan.device(), std::vector<uint8_t>(plan.workspace_bytes(), 0xFF)) {
+Workspace::Workspace(const MatmulPlan& plan) : Workspace(plan, plan.workspace_bytes()) {}
+
+Workspace::Workspace(const MatmulPlan& plan, uint64_t size)
+    : Memory(plan.device(), std::vector<uint8_t>(size, 0xFF)) {
   EXPECT_TRUE(plan.InitWorkspace(data(), bytes(), nullptr).ok());
 }
 
@@ -324,7 +326,7 @@ std::unique_ptr<const MatmulPlan> Layer::Plan() const {
   if (!packed_) return nullptr;
   MatmulOptions options;
   options.choice = spec_.choice;
-  options.candidate = spec_.candidate;
+  if (!spec_.candidate.empty()) options.candidate = spec_.candidate;
   auto plan = MatmulPlan::Make(ProblemOf(spec_, *packed_), device_, options);
   EXPECT_TRUE(plan.ok()) << plan.error().message;
   return plan.ok() ? *std::move(plan) : nullptr;
@@ -359,14 +361,14 @@ std::vector<uint8_t> Layer::Check(const MatmulPlan& plan, int64_t m,
   const Memory row_scales(*device_, row_scales_.data(),
                           row_scales_.empty() ? 0 : static_cast<size_t>(m) * sizeof(float));
   const Memory residual(*device_, residual_.data(), spec_.residual ? result.size() : 0);
-  const Memory y(*device_, result);
+  const Memory y(*device_, spec_.in_place ? residual_.data() : result.data(), result.size());
   MatmulArguments arguments;
   arguments.m = m;
   arguments.x = x.view();
   arguments.row_scales = row_scales.view();
   arguments.weights = weights_->view();
   arguments.bias = bias_->view();
-  arguments.residual = residual.view();
+  arguments.residual = spec_.in_place ? y.view() : residual.view();
   arguments.y = y.data();
   arguments.y_bytes = y.bytes();
   arguments.workspace = workspace.data();

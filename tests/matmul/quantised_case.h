@@ -38,6 +38,7 @@ struct Spec {
   MatmulChoice choice = {};
   std::string candidate;         // empty: the best
   bool alone = false;            // the plan is for m rows and no others
+  bool in_place = false;         // y is the residual
   bool machine_code = IsLong();  // is saved with the plan
 
   // Of y.
@@ -99,10 +100,11 @@ class Memory {
   uint64_t bytes_;
 };
 
-// The workspace of a plan, prepared.
+// The workspace of a plan, or one of so many bytes for others too, prepared by this plan.
 class Workspace : public Memory {
  public:
   explicit Workspace(const MatmulPlan& plan);
+  Workspace(const MatmulPlan& plan, uint64_t size);
 };
 
 // The data of a case on a device, and its expected results, for any number of rows up to spec.m.

@@ -98,7 +98,7 @@ runtime::MatmulOptions MatmulRequest::Options() const {
   runtime::MatmulOptions options;
   options.choice.batch_invariant = batch_invariant;
   options.choice.deterministic = deterministic || batch_invariant;
-  options.candidate = candidate;
+  if (!candidate.empty()) options.candidate = candidate;
   return options;
 }
 

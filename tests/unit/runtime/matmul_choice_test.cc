@@ -2,6 +2,7 @@
 // best keeps numbers in local memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "runtime/devices/cuda_device.h"
 #include "runtime/matmul/candidates.h"
 #include "runtime/matmul/matmul_plan.h"
+#include "runtime/matmul/workspace.h"
 #include "tests/unit/runtime/cuda_testing.h"
 
 namespace tarsia::runtime::matmul_choice_test {
@@ -82,14 +84,52 @@ TEST_F(MatmulChoice, StaysWithTheBestWhereNoneFits) {
 TEST_F(MatmulChoice, IsWhatTheCallerNames) {
   MatmulOptions options;
   options.candidate = Ranked()[0].Text();
-  EXPECT_EQ(ChosenAfter(1, options), options.candidate);
+  EXPECT_EQ(ChosenAfter(1, options), *options.candidate);
 }
 
-// Another candidate might need more than the limit.
-TEST_F(MatmulChoice, IsTheBestUnderALimitOfTheWorkspace) {
+// A stream has sums of its blocks in the workspace.
+TEST_F(MatmulChoice, IsTheBestThatHasRoomInTheWorkspace) {
+  problem_.m_min = problem_.m_max = 12;
+  problem_.weights.n = problem_.weights.whole_n = 10240;
+  const auto all = Ranked();
+  ASSERT_TRUE(all.at(0).tile.stream);  // the problem is chosen so
+  const auto other = std::ranges::find_if(all, [](const auto& one) { return !one.tile.stream; });
+  ASSERT_NE(other, all.end());
   MatmulOptions options;
-  options.workspace_limit = uint64_t{1} << 30;
-  EXPECT_EQ(ChosenAfter(1, options), Ranked()[0].Text());
+  options.choice.workspace_limit = WorkspaceOf(problem_, all[0], 12).Bytes();
+  EXPECT_EQ(ChosenAfter(0, options), all[0].Text());
+  options.choice.workspace_limit = 1;
+  EXPECT_EQ(ChosenAfter(0, options), other->Text());
+}
+
+TEST_F(MatmulChoice, NamesTheSmallestWorkspace) {
+  problem_.weights.gathers = true;
+  MatmulOptions options;
+  options.choice.workspace_limit = 4096;
+  const auto plan = MatmulPlan::Make(problem_, WithLocalMemory(0), options);
+  ASSERT_FALSE(plan.ok());
+  // 16 MiB, and x [16, 8192] in f16 in the order of the weights.
+  EXPECT_EQ(
+      ErrorOf(plan),
+      "a product of 16 to 16 rows needs a workspace of at least 17039360 bytes, and the limit "
+      "is 4096");
+}
+
+// However large the GPU is, up to 250 processors.
+TEST_F(MatmulChoice, HasStreamsWhoseSumsFitBeforeScratch) {
+  DeviceModel model = WithLocalMemory(0)->Model();
+  model.processors = 250;
+  for (const bool gated : {false, true}) {
+    problem_.gated = gated;
+    for (const int64_t m : {1, 16, 32, 64, 128, 4096}) {
+      size_t streams = 0;
+      for (const MatmulCandidate& one : RankMatmul(problem_, model, 232448, {}, m)) {
+        streams += one.tile.stream;
+        EXPECT_LE(WorkspaceOf(problem_, one, m).zero, MatmulWorkspace::kMostZero);
+      }
+      EXPECT_GT(streams, 0U);
+    }
+  }
 }
 
 // A driver that fails to say is an error of the plan.
