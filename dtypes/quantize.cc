@@ -59,8 +59,8 @@ std::vector<double> WeightsOf(std::span<const float> w, const Block& block) {
   return out;
 }
 
-// Quantises a checked matrix, tensor_scale given.
-void QuantiseAll(std::span<const float> w, Quantised& out) {
+// Quantises a checked matrix, tensor_scale given. Errors: a scale that its type cannot hold.
+Status QuantiseAll(std::span<const float> w, Quantised& out) {
   const QuantiseSpec& spec = out.spec;
   const internal::Chooser chooser(spec, static_cast<double>(out.tensor_scale));
   out.codes.resize(w.size());
@@ -69,12 +69,17 @@ void QuantiseAll(std::span<const float> w, Quantised& out) {
       const Block block{static_cast<size_t>(row * out.n + column), spec.group,
                         std::min(spec.columns, out.n - column), out.n};
       const internal::Affine affine = chooser.Choose(WeightsOf(w, block));
+      if (affine.saturates) {
+        return MakeDiagnostic(diag::kQuantiseScale, {}, row / spec.group, column,
+                              Name(spec.scale_type));
+      }
       out.scales.push_back(static_cast<float>(affine.scale));
       if (spec.zero != ZeroPoint::kNone) out.zeros.push_back(static_cast<float>(affine.zero));
       block.ForEach(
           [&](size_t i) { out.codes[i] = chooser.CodeOf(static_cast<double>(w[i]), affine); });
     }
   }
+  return OkStatus();
 }
 
 // The number of blocks in a row of the scales.
@@ -102,7 +107,7 @@ Result<Quantised> QuantiseGroups(std::span<const float> w, int64_t k, int64_t n,
                                  const QuantiseSpec& spec) {
   TARSIA_CHECK(CheckAll(w, k, n, spec));
   Quantised out{.spec = spec, .k = k, .n = n, .codes = {}, .scales = {}, .zeros = {}};
-  QuantiseAll(w, out);
+  TARSIA_CHECK(QuantiseAll(w, out));
   return out;
 }
 
@@ -140,7 +145,7 @@ Result<Quantised> QuantiseNvfp4(std::span<const float> w, int64_t k, int64_t n, 
   // The largest scale, 448, times the largest code, 6, makes the largest weight.
   const auto tensor_scale = static_cast<float>(absmax / (448.0 * 6.0));
   if (tensor_scale > 0) out.tensor_scale = tensor_scale;
-  QuantiseAll(w, out);
+  TARSIA_CHECK(QuantiseAll(w, out));
   return out;
 }
 

@@ -57,9 +57,16 @@ double Chooser::AbsmaxScale(double least, double most) const {
   return std::max(from_most, from_least) / tensor_scale;
 }
 
+// Scales of f8e4m3fn and e8m0 saturate by their rules (docs/dtypes.md).
+bool Chooser::Saturates(double scale) const {
+  if (spec.scale_type.bits == 8) return false;
+  return scale > DecodeToDouble(spec.scale_type, MaxFiniteCode(spec.scale_type));
+}
+
 Affine Chooser::AbsmaxAffine(double least, double most) const {
   if (spec.zero == ZeroPoint::kNone) {
-    return {RoundTo(spec.scale_type, AbsmaxScale(least, most)), 0};
+    const double exact = AbsmaxScale(least, most);
+    return {RoundTo(spec.scale_type, exact), 0, Saturates(exact)};
   }
   const double low = levels.Least(), high = levels.Most();
   const bool integer_zero = spec.zero == ZeroPoint::kInteger;
@@ -72,13 +79,15 @@ Affine Chooser::AbsmaxAffine(double least, double most) const {
   const double scale = RoundTo(spec.scale_type, range);
   if (scale == 0) return {0, integer_zero ? std::clamp(0.0, low, high) : 0.0};
   const double zero = low - least / scale;
-  if (integer_zero) return {scale, std::clamp(std::nearbyint(zero), low, high)};
-  return {scale, RoundTo(spec.scale_type, zero)};
+  const double rounded =
+      integer_zero ? std::clamp(std::nearbyint(zero), low, high) : RoundTo(spec.scale_type, zero);
+  return {scale, rounded, Saturates(range)};
 }
 
 Affine Chooser::Choose(std::span<const double> weights) const {
   const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
   const Affine start = AbsmaxAffine(*least, *most);
+  if (start.saturates) return start;
   switch (spec.rule) {
     case ScaleRule::kAbsmax:
       return start;

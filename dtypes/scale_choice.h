@@ -34,6 +34,7 @@ class Chooser {
 
  private:
   [[nodiscard]] double AbsmaxScale(double least, double most) const;
+  [[nodiscard]] bool Saturates(double scale) const;
 };
 
 }  // namespace tarsia::internal

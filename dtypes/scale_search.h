@@ -31,6 +31,7 @@ double RoundTo(DType type, double value);
 struct Affine {
   double scale = 0;
   double zero = 0;
+  bool saturates = false;  // the weights need a larger scale than its type has
 };
 
 // The sum of (w - (level - zero) * scale * tensor_scale)^2 with the nearest levels.

@@ -60,8 +60,9 @@ typedef enum tarsia_status {
   TARSIA_STATUS_OK = 0,
   TARSIA_STATUS_INVALID_ARGUMENT = 1, /* the call is wrong: an argument is null, or has a wrong
                                          type or size */
-  TARSIA_STATUS_REJECTED = 2,         /* a text, a bytecode or a value of a constant is wrong; the
-                                         diagnostics say where */
+  TARSIA_STATUS_REJECTED = 2,         /* a text, a bytecode, a value of a constant, weights or the
+                                         contents of a file are wrong; the diagnostics or the
+                                         message say where */
   TARSIA_STATUS_UNSUPPORTED = 3,      /* not in this build, or unknown to this version */
   TARSIA_STATUS_OUT_OF_MEMORY = 4,
   TARSIA_STATUS_NOT_FOUND = 5,     /* no kernel, type or library module of that name */
@@ -1157,8 +1158,9 @@ typedef struct tarsia_quantise_options {
 } tarsia_quantise_options;
 
 /* Quantises a matrix of f16, bf16, f32 or f64, [k, n] or, transposed, [n, k], dense and row-major,
- * of `bytes` bytes, and packs it, on all cores. Errors: a wrong size, type or group; a weight that
- * is not finite, or negative where the type has no negative values. Thread-safe. */
+ * of `bytes` bytes, and packs it, on all cores. Errors: INVALID_ARGUMENT (a wrong size, type or
+ * group), REJECTED (a weight that is not finite, or negative where the type has no negative values,
+ * or that needs a larger scale than its type has), CANCELLED, OUT_OF_MEMORY. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_quantise(const void* data, size_t bytes, tarsia_dtype dtype,
                                                  int64_t k, int64_t n, bool transposed,
                                                  const tarsia_quantise_options* options,
@@ -1188,17 +1190,19 @@ typedef struct tarsia_codes {
   void* cancel_user;
 } tarsia_codes;
 
-/* Packs codes. Errors: counts that do not fit the shape, a value that its type cannot hold. Thread-
- * safe. */
+/* Packs codes. Errors: INVALID_ARGUMENT (counts that do not fit the shape), REJECTED (a value that
+ * its type cannot hold: scales are not rounded), CANCELLED, OUT_OF_MEMORY. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_pack(const tarsia_codes* codes, tarsia_weights** out);
 
 /* Maps a .tsw file into memory and verifies it; it must not change while the handle exists. Errors:
- * a file that is missing, damaged or made by another version. Thread-safe. */
+ * INVALID_ARGUMENT (a file that cannot be read), REJECTED (it is damaged, or of another version),
+ * OUT_OF_MEMORY. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_load(const char* path, tarsia_weights** out);
 /* The same from the bytes of such a file, which are copied. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_load_memory(const void* bytes, size_t size,
                                                     tarsia_weights** out);
-/* Writes a .tsw file, which appears when it is complete. Thread-safe. */
+/* Writes a .tsw file, which appears when it is complete. Errors: NO_DEVICE (it cannot be written).
+ * Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_save(const tarsia_weights* weights, const char* path);
 
 typedef struct tarsia_weights_info {
@@ -1240,7 +1244,8 @@ TARSIA_API tarsia_status tarsia_weights_dequantise(const tarsia_weights* weights
                                                    size_t count);
 
 /* Part `part` (from 0) of `parts` equal ones along k or n of a matrix, from pieces that hold all of
- * it. Copies ranges of bytes, so parts must begin and end with whole tiles. Thread-safe. */
+ * it. Copies ranges of bytes, so parts must begin and end with whole tiles. Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_shard(const tarsia_weights* const* pieces, size_t count,
                                               bool along_k, int64_t part, int64_t parts,
                                               tarsia_weights** out);

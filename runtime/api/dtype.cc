@@ -1,7 +1,9 @@
 // The C API: element types.
-#include "dtypes/dtype.h"
+#include <functional>
+
 #include "dtypes/bulk.h"
 #include "dtypes/convert.h"
+#include "dtypes/dtype.h"
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
 
@@ -201,6 +203,13 @@ tarsia_status tarsia_dtype_cast(tarsia_dtype from_type, const void* from, tarsia
     if (count == 0) return TARSIA_STATUS_OK;
     if (from == nullptr) return NullArgument("from");
     if (to == nullptr) return NullArgument("to");
+    const size_t read = count * static_cast<size_t>(ContainerBytes(source->type));
+    const size_t written = count * static_cast<size_t>(ContainerBytes(target->type));
+    const auto* const begin = static_cast<const uint8_t*>(from);
+    const auto* const end = static_cast<const uint8_t*>(to);
+    const std::less<> before;
+    const bool apart = !before(begin, end + written) || !before(end, begin + read);
+    if (!apart && !(from == to && read == written)) return Invalid(diag::kApiOverlap, "to", "from");
     CastBulk(source->type, from, target->type, to, count);
     return TARSIA_STATUS_OK;
   });

@@ -1,6 +1,8 @@
 // The C API: plans of the quantised matmul are described and made.
 #include "runtime/api/matmul.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "runtime/api/weights.h"
 #include "runtime/devices/code.h"
 #include "runtime/devices/device.h"
+#include "runtime/log.h"
 #include "runtime/matmul/matmul_plan.h"
 #include "runtime/weights/packed_order.h"
 #include "support/stop.h"
@@ -99,6 +102,16 @@ tarsia_status ReadOptions(const tarsia_matmul_options* options, Options* out) {
   return TARSIA_STATUS_OK;
 }
 
+void LogPlan(const MatmulPlan& plan) {
+  if (!IsLogEnabled(TARSIA_LOG_DEBUG)) return;
+  const WeightInfo& w = plan.problem().weights;
+  for (const MatmulPlan::Range& range : plan.ranges()) {
+    Log(TARSIA_LOG_DEBUG,
+        fmt::format("matmul of {} to {} rows by {} [{}, {}] on {}: {}", range.m_min, range.m_max,
+                    DTypeName(w.type), w.k, w.n, plan.device().name(), range.candidate.Text()));
+  }
+}
+
 tarsia_status MakePlan(const tarsia_matmul* problem, const tarsia_matmul_options* options,
                        tarsia_matmul_plan** out) {
   MatmulProblem described;
@@ -113,6 +126,7 @@ tarsia_status MakePlan(const tarsia_matmul* problem, const tarsia_matmul_options
   if (with.given.candidate != nullptr) make.candidate = with.given.candidate;
   auto plan = MatmulPlan::Make(described, std::move(with.device), make);
   if (!plan.ok()) return FailWith(plan.error(), TARSIA_STATUS_INVALID_ARGUMENT);
+  LogPlan(**plan);
   *out = new tarsia_matmul_plan(*std::move(plan));
   return TARSIA_STATUS_OK;
 }

@@ -1,6 +1,8 @@
 // The C API: plans of the quantised matmul are kept, loaded and executed.
 #include "runtime/api/matmul.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
 #include "runtime/api/plan_bytes.h"
+#include "runtime/log.h"
 #include "runtime/matmul/matmul_blob.h"
 #include "runtime/weights/packed_order.h"
 
@@ -39,6 +42,9 @@ tarsia_status Execute(const MatmulPlan& plan, const tarsia_matmul_args& args, vo
   to.workspace_bytes = args.workspace_bytes;
   to.stream = stream;
   const Status done = plan.Execute(to);
+  if (done.ok() && IsLogEnabled(TARSIA_LOG_DEBUG)) {
+    Log(TARSIA_LOG_DEBUG, fmt::format("matmul of {} rows", args.m));
+  }
   return done.ok() ? TARSIA_STATUS_OK : FailWith(done.error(), TARSIA_STATUS_LAUNCH_FAILED);
 }
 

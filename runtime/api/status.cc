@@ -68,6 +68,10 @@ constexpr Meaning kMeanings[] = {
     {&diag::kMatmulWeights, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulCandidate, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kFileOpen, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kFileRead, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kFileIsFolder, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kFileWrite, TARSIA_STATUS_NO_DEVICE},
     {&diag::kMatmulFinding, TARSIA_STATUS_FINDINGS},
     {&diag::kPlanRefused, TARSIA_STATUS_UNSUPPORTED},
     // A value of a constant or a scalar needs more than is allowed.

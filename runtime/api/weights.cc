@@ -1,6 +1,8 @@
 // The functions of packed weights.
 #include "runtime/api/weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -60,7 +62,8 @@ Progress ProgressOf(const Options& from) {
 }
 
 tarsia_status CheckExtents(int64_t k, int64_t n) {
-  if (k >= 0 && n >= 0 && k <= INT32_MAX && n <= INT32_MAX) return TARSIA_STATUS_OK;
+  if (k < 0 || n < 0) return Invalid(diag::kWeightsShape, k, n);
+  if (k <= INT32_MAX && n <= INT32_MAX) return TARSIA_STATUS_OK;
   return Invalid(diag::kWeightsTooLarge, k, n, INT32_MAX);
 }
 
@@ -325,9 +328,10 @@ tarsia_status tarsia_weights_shard(const tarsia_weights* const* pieces, size_t c
   return Guarded([&]() -> tarsia_status {
     TARSIA_NEED_OUT(out);
     if (pieces == nullptr) return NullArgument("pieces");
+    if (count == 0) return Invalid(diag::kApiCount, "pieces", count, "at least 1");
     std::vector<const PackedWeights*> all;
     for (size_t i = 0; i < count; ++i) {
-      if (pieces[i] == nullptr) return NullArgument("pieces");
+      if (pieces[i] == nullptr) return NullArgument(fmt::format("pieces[{}]", i).c_str());
       all.push_back(&pieces[i]->packed);
     }
     return GiveWeights(ShardOf(all, along_k, part, parts), out);

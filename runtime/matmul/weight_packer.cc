@@ -95,6 +95,17 @@ Status WeightPacker::Pack(const PackArguments& arguments) const { return Run(arg
 
 Status WeightPacker::Unpack(const PackArguments& arguments) const { return Run(arguments, false); }
 
+// Kernels leave the padding of incomplete tiles, of rows and between parts as it is.
+Status WeightPacker::FillPadding(const PackArguments& arguments) const {
+  const PartRange& codes = places_[WeightPart::kCodes];
+  const bool incomplete = info_.k % PackedTileRows(info_.type, info_.compute) != 0 ||
+                          info_.n % PackedTileColumns(info_.type, info_.compute) != 0;
+  const uint64_t begin = incomplete ? codes.offset : codes.offset + codes.bytes;
+  if (begin >= places_.bytes) return OkStatus();
+  return device_->Fill(static_cast<uint8_t*>(arguments.image.data) + begin, 0,
+                       places_.bytes - begin, arguments.stream);
+}
+
 Status WeightPacker::Run(const PackArguments& arguments, bool packs) const {
   const auto& image = arguments.image;
   TARSIA_CHECK(CheckDeviceBytes("image", image.data, image.bytes, places_.bytes, true));
@@ -104,14 +115,7 @@ Status WeightPacker::Run(const PackArguments& arguments, bool packs) const {
     TARSIA_CHECK(
         CheckDeviceBytes(kNames[i], part.data, part.bytes, steps_[i].bytes, steps_[i].bytes != 0));
   }
-  // Kernels leave the padding of incomplete tiles as it is.
-  const PartRange& codes = places_[WeightPart::kCodes];
-  const bool incomplete = info_.k % PackedTileRows(info_.type, info_.compute) != 0 ||
-                          info_.n % PackedTileColumns(info_.type, info_.compute) != 0;
-  if (packs && incomplete && codes.bytes > 0) {
-    TARSIA_CHECK(device_->Fill(static_cast<uint8_t*>(image.data) + codes.offset, 0, codes.bytes,
-                               arguments.stream));
-  }
+  if (packs) TARSIA_CHECK(FillPadding(arguments));
   for (size_t i = 0; i < kWeightParts; ++i) {
     const auto& part = arguments.parts[i];
     const LoadedKernel* const kernel = packs ? steps_[i].pack.get() : steps_[i].unpack.get();

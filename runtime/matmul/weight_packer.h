@@ -64,6 +64,7 @@ class WeightPacker {
   [[nodiscard]] Status LoadRows(WeightPart part, DType type, int64_t rows, int64_t columns);
   [[nodiscard]] Result<std::unique_ptr<LoadedKernel>> Load(
       const char* kernel, const std::vector<Binding>& constants) const;
+  [[nodiscard]] Status FillPadding(const PackArguments& arguments) const;
   [[nodiscard]] Status Run(const PackArguments& arguments, bool packs) const;
 
   const WeightInfo info_;

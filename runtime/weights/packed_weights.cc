@@ -112,6 +112,21 @@ Status WriteList(std::span<const T> list, const PartRange& range, WeightImage* i
   return image->Make(range, pieces, {});
 }
 
+// The first code, in row-major order, that has more bits than its type.
+Diagnostic BadCode(const CodeSource& source) {
+  const WeightInfo& info = source.info;
+  std::vector<uint8_t> row(Size(info.n));
+  for (int64_t k = 0; k < info.k; ++k) {
+    source.codes({k, 0, 1, info.n}, row.data(), info.n);
+    for (int64_t n = 0; n < info.n; ++n) {
+      if ((row[Size(n)] & ~CodeMask(info.type)) == 0) continue;
+      return MakeDiagnostic(diag::kWeightsCode, {}, k, n, row[Size(n)], info.type.bits,
+                            DTypeName(info.type));
+    }
+  }
+  return MakeDiagnostic(diag::kWeightsCode, {}, 0, 0, 0, info.type.bits, DTypeName(info.type));
+}
+
 // Writes codes, scales and zero points.
 Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Progress& progress,
                   WeightImage* image, bool* finite) {
@@ -122,9 +137,7 @@ Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Pr
   const TileMap map(places.codes);
   const TileMap::Fill fill = Watch(source, specials, &seen);
   TARSIA_CHECK(image->Make(places[WeightPart::kCodes], map.Pieces(fill), progress));
-  if ((seen.bits.load() & ~CodeMask(info.type)) != 0) {
-    return MakeDiagnostic(diag::kWeightsCode, {}, info.type.bits, DTypeName(info.type));
-  }
+  if ((seen.bits.load() & ~CodeMask(info.type)) != 0) return BadCode(source);
   *finite = !seen.special.load();
   TARSIA_CHECK(
       ScaleRows(info, WeightPart::kScales).Pack(source.scales, places[WeightPart::kScales], image));

@@ -25,7 +25,7 @@ using internal::Chooser;
 constexpr int64_t kColumns = 1024;  // of a block of work
 constexpr int64_t kRows = 16;       // are read at a time
 
-// The first weight, in row-major order, that cannot be quantised.
+// The first place, in row-major order, where something cannot be quantised.
 class FirstBad {
  public:
   void Note(int64_t row, int64_t column, float value) {
@@ -36,10 +36,16 @@ class FirstBad {
     column_ = column;
     value_ = value;
   }
+  // Of a weight.
   [[nodiscard]] Status Check(DType type) const {
     if (!there_) return OkStatus();
     if (!std::isfinite(value_)) return MakeDiagnostic(diag::kQuantiseNotFinite, {}, row_, column_);
     return MakeDiagnostic(diag::kQuantiseNegative, {}, row_, column_, DTypeName(type));
+  }
+  // Of a scale; the row is that of the scales.
+  [[nodiscard]] Status CheckScale(DType type) const {
+    if (!there_) return OkStatus();
+    return MakeDiagnostic(diag::kQuantiseScale, {}, row_, column_, DTypeName(type));
   }
 
  private:
@@ -78,7 +84,8 @@ class Quantiser {
   Quantiser(const FloatMatrix& w, const QuantiseSpec& spec, float tensor_scale)
       : w_(w), spec_(spec), chooser_(spec_, static_cast<double>(tensor_scale)) {}
 
-  // Finds scales and zero points. Errors: a weight that cannot be quantised.
+  // Finds scales and zero points. Errors: a weight that cannot be quantised, or needs a scale that
+  // its type does not have.
   Result<bool> ChooseScales(CodeSource* out, const Progress& progress);
   // The codes of a region, for the scales and zero points of `source`.
   void Codes(const CodeSource& source, const Region& region, uint8_t* out, int64_t stride) const;
@@ -102,6 +109,7 @@ class Quantiser {
   const QuantiseSpec spec_;
   const Chooser chooser_;
   FirstBad bad_;
+  FirstBad bad_scale_;
 };
 
 bool Quantiser::ReadChecked(const Region& region, float* out, int64_t stride) {
@@ -195,6 +203,9 @@ void Quantiser::ChooseGroup(const Region& region, CodeSource* out) {
   }
   const size_t at = Size(region.row / spec_.group * w_.n + region.column);
   for (size_t j = 0; j < affines.size(); ++j) {
+    if (affines[j].saturates) {
+      bad_scale_.Note(region.row / spec_.group, region.column + static_cast<int64_t>(j), 0);
+    }
     out->scales[at + j] = static_cast<float>(affines[j].scale);
     if (!out->zeros.empty()) out->zeros[at + j] = static_cast<float>(affines[j].zero);
   }
@@ -217,6 +228,7 @@ Result<bool> Quantiser::ChooseScales(CodeSource* out, const Progress& progress) 
       },
       progress);
   TARSIA_CHECK(bad_.Check(spec_.type));
+  TARSIA_CHECK(bad_scale_.CheckScale(spec_.scale_type));
   return all;
 }
 

@@ -128,12 +128,17 @@ static void TestValues(void) {
   CHECK_INVALID("null", tarsia_dtype_encode(TARSIA_DTYPE_F16, 1.0, nearest, usual, 0, NULL));
   CHECK_INVALID("null", tarsia_dtype_decode(TARSIA_DTYPE_F16, 1, NULL));
   /* 1 + 2^-11 lies between two values of f16 and goes to the even one; 65520 rounds to infinity. */
-  const float floats[3] = {1.00048828125f, -2.5f, 65520.0f};
+  float floats[3] = {1.00048828125f, -2.5f, 65520.0f};
   uint16_t halves[3] = {0, 0, 0};
   CHECK_OK(tarsia_dtype_cast(TARSIA_DTYPE_F32, floats, TARSIA_DTYPE_F16, halves, 3));
   CHECK(halves[0] == 0x3C00 && halves[1] == 0xC100 && halves[2] == 0x7C00);
   CHECK_OK(tarsia_dtype_cast(TARSIA_DTYPE_F32, NULL, TARSIA_DTYPE_F16, NULL, 0));
   CHECK_INVALID("from", tarsia_dtype_cast(TARSIA_DTYPE_F32, NULL, TARSIA_DTYPE_F16, halves, 3));
+  CHECK_INVALID("`to` overlaps `from`",
+                tarsia_dtype_cast(TARSIA_DTYPE_F32, floats, TARSIA_DTYPE_F16, floats, 3));
+  CHECK_INVALID("`to` overlaps `from`",
+                tarsia_dtype_cast(TARSIA_DTYPE_F32, floats, TARSIA_DTYPE_F32, floats + 1, 2));
+  CHECK_OK(tarsia_dtype_cast(TARSIA_DTYPE_F32, floats, TARSIA_DTYPE_I32, floats, 3));
   CHECK_INVALID("`to`", tarsia_dtype_cast(TARSIA_DTYPE_F32, floats, TARSIA_DTYPE_F16, NULL, 3));
   CHECK_INVALID("not an element type",
                 tarsia_dtype_cast(TARSIA_DTYPE_F32, floats, TARSIA_DTYPE_NONE, halves, 3));

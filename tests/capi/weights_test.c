@@ -115,10 +115,13 @@ static void TestPackAndFiles(void) {
   CHECK(copied == NULL);
   free(bytes);
   unlink(path);
-  CHECK_FAILS(TARSIA_STATUS_REJECTED, "cannot open", tarsia_weights_load(path, &copied));
+  CHECK_INVALID("cannot open", tarsia_weights_load(path, &copied));
+  CHECK_FAILS(TARSIA_STATUS_NO_DEVICE, "cannot write",
+              tarsia_weights_save(first, "no/such/folder/w.tsw"));
 
   codes[5] = 16;
-  CHECK_FAILS(TARSIA_STATUS_REJECTED, "bits beyond", tarsia_weights_pack(&given, &copied));
+  CHECK_FAILS(TARSIA_STATUS_REJECTED, "the code of row 0, column 5 is 16, which has bits beyond",
+              tarsia_weights_pack(&given, &copied));
   codes[5] = 0;
   scales[3] = NAN;
   CHECK_FAILS(TARSIA_STATUS_REJECTED, "group 0, column 3 is nan",
@@ -133,7 +136,7 @@ static void TestPackAndFiles(void) {
   given.group = 100;
   CHECK_INVALID("do not divide", tarsia_weights_pack(&given, &copied));
   given.k = -1;
-  CHECK_INVALID("shape", tarsia_weights_pack(&given, &copied));
+  CHECK_INVALID("is negative", tarsia_weights_pack(&given, &copied));
   tarsia_weights_destroy(first);
   tarsia_weights_destroy(packed);
   tarsia_weights_destroy(loaded);
@@ -161,6 +164,9 @@ static void TestShards(void) {
   CHECK_INVALID("there is no part 2 of 2",
                 tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, true, 2, 2, &bad));
   CHECK_INVALID("`pieces` is null", tarsia_weights_shard(NULL, 1, true, 0, 1, &bad));
+  CHECK_INVALID("`pieces` has 0 elements", tarsia_weights_shard(twice, 0, true, 0, 1, &bad));
+  const tarsia_weights* const lacking[] = {whole, NULL};
+  CHECK_INVALID("`pieces[1]` is null", tarsia_weights_shard(lacking, 2, true, 0, 1, &bad));
   tarsia_weights_destroy(whole);
   tarsia_weights_destroy(halves[0]);
   tarsia_weights_destroy(halves[1]);

@@ -70,13 +70,10 @@ void CheckPacker(const Spec& spec) {
   const Status done = (*packer)->Pack(arguments);
   ASSERT_TRUE(done.ok()) << done.error().message;
   const std::vector<uint8_t> got = ReadBack(**device, image);
-  for (size_t i = 0; i < kWeightParts; ++i) {
-    const PartRange& range = packed->places().parts[i];
-    const auto wanted = packed->image().subspan(range.offset, range.bytes);
-    EXPECT_TRUE(
-        std::equal(wanted.begin(), wanted.end(), got.begin() + static_cast<int64_t>(range.offset)))
-        << "part " << i;
-  }
+  // All of it but the header, padding too.
+  const auto first = static_cast<std::ptrdiff_t>(packed->places().parts[0].offset);
+  EXPECT_TRUE(std::equal(packed->image().begin() + first, packed->image().end(),
+                         got.begin() + first, got.end()));
 
   // The inverse, into memory that holds something else.
   for (size_t i = 0; i < kWeightParts; ++i) {

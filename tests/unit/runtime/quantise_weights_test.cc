@@ -172,6 +172,26 @@ TEST(QuantiseWeights, NamesTheFirstBadWeight) {
       "the weight at row 12, column 34 is negative, which `u4` without zero points cannot hold");
 }
 
+// i4 has -8 to 7, so that 7 * 65504 is the largest weight for scales of f16.
+TEST(QuantiseWeights, RefusesWeightsBeyondTheScales) {
+  for (const ScaleRule rule : {ScaleRule::kAbsmax, ScaleRule::kLeastSquares}) {
+    std::vector<float> w = Weights(true);
+    QuantiseWeights request{{.type = kI4, .group = 32, .scale_type = kF16, .rule = rule}, kBF16};
+    w[static_cast<size_t>(70 * kN + 300)] = 7 * 65504.0F;
+    EXPECT_TRUE(QuantiseAndPack(MatrixOf(w, false), request).ok());
+    w[static_cast<size_t>(70 * kN + 300)] = 7 * 65536.0F;
+    w[static_cast<size_t>(71 * kN + 3)] = -9e30F;
+    const auto packed = QuantiseAndPack(MatrixOf(w, false), request);
+    ASSERT_FALSE(packed.ok());
+    EXPECT_EQ(packed.error().message, "the weights of group 2, column 3 need a scale beyond `f16`");
+    const auto reference = QuantiseGroups(w, kK, kN, request.spec);
+    ASSERT_FALSE(reference.ok());
+    EXPECT_EQ(reference.error().message, packed.error().message);
+    request.spec.scale_type = kBF16;
+    EXPECT_TRUE(QuantiseAndPack(MatrixOf(w, false), request).ok());
+  }
+}
+
 TEST(QuantiseWeights, CanBeCancelled) {
   const std::vector<float> w = Weights(true);
   const auto packed = QuantiseAndPack(MatrixOf(w, false), {{.type = kI4, .group = 32}},
