@@ -1250,6 +1250,13 @@ TARSIA_API tarsia_status tarsia_weights_shard(const tarsia_weights* const* piece
                                               bool along_k, int64_t part, int64_t parts,
                                               tarsia_weights** out);
 
+/* The columns of `first`, then those of `second`: a gated pair of matrices that come apart, such as
+ * those of a gate and an up projection. They have the same shape, types, group, codebook, gather
+ * list and scale of the tensor. Packs again, on all cores. Errors: INVALID_ARGUMENT (they differ),
+ * OUT_OF_MEMORY. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_pair(const tarsia_weights* first,
+                                             const tarsia_weights* second, tarsia_weights** out);
+
 /* The contents of the .tsw file, valid as long as the handle, at a multiple of 16: what
  * tarsia_matmul_execute reads, in memory of its device. Either output may be NULL. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_image(const tarsia_weights* weights, const void** data,

@@ -55,6 +55,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kShardOther, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kShardTwice, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kShardMissing, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kPairOther, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesCompute, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesType, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesRange, TARSIA_STATUS_INVALID_ARGUMENT},

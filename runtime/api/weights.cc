@@ -16,6 +16,7 @@
 #include "runtime/api/api.h"
 #include "runtime/weights/packed_order.h"
 #include "runtime/weights/packed_weights.h"
+#include "runtime/weights/pair.h"
 #include "runtime/weights/quantise.h"
 #include "runtime/weights/shards.h"
 
@@ -335,6 +336,16 @@ tarsia_status tarsia_weights_shard(const tarsia_weights* const* pieces, size_t c
       all.push_back(&pieces[i]->packed);
     }
     return GiveWeights(ShardOf(all, along_k, part, parts), out);
+  });
+}
+
+tarsia_status tarsia_weights_pair(const tarsia_weights* first, const tarsia_weights* second,
+                                  tarsia_weights** out) {
+  return Guarded([&]() -> tarsia_status {
+    TARSIA_NEED_OUT(out);
+    if (first == nullptr) return NullArgument("first");
+    if (second == nullptr) return NullArgument("second");
+    return GiveWeights(PairOf(first->packed, second->packed), out);
   });
 }
 

@@ -173,6 +173,44 @@ static void TestShards(void) {
   tarsia_weights_destroy(joined);
 }
 
+/* The columns of both, side by side. */
+static void TestPair(void) {
+  tarsia_weights* first = Quantised();
+  CHECK_OK(tarsia_weights_dequantise(first, got, kCount));
+  for (int i = 0; i < kCount; ++i) w[i] = -w[i];
+  tarsia_weights *second = Quantised(), *pair = NULL;
+  for (int i = 0; i < kCount; ++i) w[i] = -w[i];
+  CHECK_OK(tarsia_weights_pair(first, second, &pair));
+  SIZED(tarsia_weights_info, info);
+  CHECK_OK(tarsia_weights_get(pair, &info));
+  CHECK(info.k == kK && info.n == 2 * kN && info.whole_n == 2 * kN && info.zero != 0);
+  float* both = malloc(2 * kCount * sizeof(float));
+  float* other = malloc(kCount * sizeof(float));
+  CHECK_OK(tarsia_weights_dequantise(pair, both, 2 * kCount));
+  CHECK_OK(tarsia_weights_dequantise(second, other, kCount));
+  for (int k = 0; k < kK; ++k) {
+    CHECK(memcmp(both + k * 2 * kN, got + k * kN, kN * sizeof(float)) == 0);
+    CHECK(memcmp(both + k * 2 * kN + kN, other + k * kN, kN * sizeof(float)) == 0);
+  }
+  CHECK(memcmp(got, other, kCount * sizeof(float)) != 0);
+  tarsia_weights* bad = NULL;
+  CHECK_INVALID("the shape of a pair differ: [128, 192] and [128, 384]",
+                tarsia_weights_pair(first, pair, &bad));
+  tarsia_weights* half = NULL;
+  CHECK_OK(tarsia_weights_shard((const tarsia_weights* const*)&first, 1, true, 0, 2, &half));
+  CHECK_INVALID("whole matrix", tarsia_weights_pair(half, half, &bad));
+  CHECK_INVALID("`first` is null", tarsia_weights_pair(NULL, second, &bad));
+  CHECK_INVALID("`second` is null", tarsia_weights_pair(first, NULL, &bad));
+  CHECK_INVALID("`out` is null", tarsia_weights_pair(first, second, NULL));
+  CHECK(bad == NULL);
+  free(both);
+  free(other);
+  tarsia_weights_destroy(half);
+  tarsia_weights_destroy(pair);
+  tarsia_weights_destroy(second);
+  tarsia_weights_destroy(first);
+}
+
 /* A kernel of the library reads the parts as they are. */
 static void TestProduct(void) {
   tarsia_weights* weights = Quantised();
@@ -314,6 +352,7 @@ int main(void) {
   TestQuantise();
   TestPackAndFiles();
   TestShards();
+  TestPair();
   TestProduct();
   TestWrongCalls();
   printf("%d failures\n", failures);
