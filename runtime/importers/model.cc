@@ -1,6 +1,7 @@
 #include "runtime/importers/model.h"
 
 #include <dirent.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,8 +13,7 @@
 #include <utility>
 
 #include "runtime/diagnostics.h"
-#include "runtime/importers/gguf_blocks.h"
-#include "runtime/importers/gguf_file.h"
+#include "runtime/importers/gguf_model.h"
 #include "runtime/importers/importers.h"
 #include "runtime/importers/model_config.h"
 #include "runtime/importers/tensor_set.h"
@@ -192,8 +192,14 @@ Status Finder::Add(const std::string& layer, const Found& found, std::vector<Mod
 void Finder::AddExperts(const std::string& layer, std::vector<ModelWeights>* out) {
   const TensorView& blocks = *Tensor(layer, "_blocks");
   const bool several = blocks.rank() == 4;
-  const int64_t experts = several ? std::min<int64_t>(blocks.extent(0), 4096) : 1;
+  const int64_t experts = several ? blocks.extent(0) : 1;
   const uint64_t bytes = Take(layer);
+  if (experts < 1 || experts > kMostMatrices) {
+    const Diagnostic why = experts < 1 ? TensorError(blocks.name, "an extent of its shape is 0")
+                                       : TooManyMatrices(blocks.name, experts);
+    out->push_back(RefusedWeights(layer, "mxfp4", bytes, why));
+    return;
+  }
   for (int64_t i = 0; i < experts; ++i) {
     out->push_back({several ? layer + "." + std::to_string(i) : layer, "mxfp4",
                     bytes / static_cast<uint64_t>(experts),
@@ -219,48 +225,22 @@ Status Finder::Find(std::vector<ModelWeights>* weights, std::vector<std::string>
   return OkStatus();
 }
 
-// A .gguf file that stays open while its weights are read.
-struct GgufModel {
-  MappedFile file;
-  std::vector<GgufTensor> tensors;
-};
-
-Result<std::shared_ptr<const GgufModel>> OpenGguf(const std::string& path) {
-  TARSIA_TRY(MappedFile file, MappedFile::Open(path));
-  auto tensors = ParseGguf(file.bytes());
-  if (!tensors.ok()) return tensors.TakeError();
-  return std::make_shared<const GgufModel>(GgufModel{std::move(file), *std::move(tensors)});
-}
-
-void FindGguf(const std::shared_ptr<const GgufModel>& model, std::vector<ModelWeights>* weights,
-              std::vector<std::string>* others) {
-  for (const GgufTensor& tensor : model->tensors) {
-    const auto block = GgufBlockSize(tensor.type);
-    if (!block || !block->weights || tensor.extents.size() < 2) {
-      others->push_back(tensor.name);
-      continue;
-    }
-    int64_t matrices = 1;
-    for (size_t i = 2; i < tensor.extents.size(); ++i) {
-      matrices = std::min<int64_t>(matrices * tensor.extents[i], 4096);
-    }
-    for (int64_t i = 0; i < matrices; ++i) {
-      const std::string name = matrices > 1 ? tensor.name + "." + std::to_string(i) : tensor.name;
-      weights->push_back(
-          {name, std::string(block->name), tensor.bytes / static_cast<uint64_t>(matrices),
-           [model, &tensor, i] { return ReadGguf(tensor, model->file.bytes().data(), i); }});
-    }
-  }
-}
-
 }  // namespace
+
+ModelWeights RefusedWeights(std::string name, std::string format, uint64_t bytes,
+                            const Diagnostic& why) {
+  return {std::move(name), std::move(format), bytes, [why] { return Result<CodeSource>(why); }};
+}
+
+Diagnostic TooManyMatrices(std::string_view tensor, int64_t matrices) {
+  return TensorError(tensor, fmt::format("it has {} matrices, and at most {} can be imported",
+                                         matrices, kMostMatrices));
+}
 
 Result<Model> Model::Open(const std::string& path, const ModelOptions& options) {
   Model out;
   if (EndsWith(path, ".gguf")) {
-    TARSIA_TRY(const auto model, OpenGguf(path));
-    FindGguf(model, &out.weights_, &out.others_);
-    out.files_ = model;
+    TARSIA_CHECK(FindGguf(path, &out.weights_, &out.others_));
   } else {
     const bool folder = IsFolder(path);
     const auto paths = folder ? SafetensorsIn(path) : std::vector<std::string>{path};
@@ -269,10 +249,8 @@ Result<Model> Model::Open(const std::string& path, const ModelOptions& options) 
     }
     TARSIA_TRY(const ModelConfig config, ReadModelConfig(folder ? path : FolderOf(path)));
     TARSIA_TRY(TensorSet set, TensorSet::Open(paths));
-    auto shared = std::make_shared<const TensorSet>(std::move(set));
-    Finder finder(shared, config, options);
+    Finder finder(std::make_shared<const TensorSet>(std::move(set)), config, options);
     TARSIA_CHECK(finder.Find(&out.weights_, &out.others_));
-    out.files_ = std::move(shared);
   }
   if (out.weights_.empty()) return MakeDiagnostic(diag::kImportNothing, {});
   return out;

@@ -159,6 +159,41 @@ TEST(Damage, TruncatedGguf) {
   }
 }
 
+// The weights of a model, each with the error of reading it.
+std::vector<std::string> ErrorsOf(const std::string& name, const std::string& file) {
+  Folder folder;
+  const auto model = Model::Open(folder.Write(name, file), {});
+  if (!model.ok()) return {model.error().message};
+  std::vector<std::string> out;
+  for (const ModelWeights& weights : model->weights()) {
+    const auto source = weights.read();
+    out.push_back(weights.name + ", " + weights.format + ": " +
+                  (source.ok() ? "no error" : source.error().message));
+  }
+  return out;
+}
+
+using Lines = std::vector<std::string>;
+
+// One error for a tensor, none of whose matrices is lost without one.
+TEST(Damage, GgufTensorsThatCannotBeImported) {
+  const auto errors = [](const RawGguf& tensor) {
+    return ErrorsOf("m.gguf", GgufFile({tensor, {"norm", 0, {1}, "1234"}}));
+  };
+  EXPECT_EQ(errors({"w", 2, {32, 1, 2, 1}, std::string(36, '\0')}),
+            Lines({"w.0, Q4_0: no error", "w.1, Q4_0: no error"}));
+  EXPECT_EQ(errors({"w", 2, {32, 1, 70, 70}, std::string(size_t{18} * 4900, '\0')}),
+            Lines({"w, Q4_0: tensor `w`: it has 4900 matrices, and at most 4096 can be imported"}));
+  EXPECT_EQ(errors({"w", 2, {32, 0, INT32_MAX, INT32_MAX}, ""}),
+            Lines({"w, Q4_0: tensor `w`: an extent of its shape is 0"}));
+  EXPECT_EQ(errors({"w", 2, {32}, std::string(18, '\0')}),
+            Lines({"w, Q4_0: tensor `w`: it is no matrix"}));
+  EXPECT_EQ(errors({"w", 23, {256, 1}, std::string(136, '\0')}),
+            Lines({"w, IQ4_XS: tensor `w`: weights of the type IQ4_XS cannot be imported"}));
+  EXPECT_EQ(errors({"w", 99, {256, 1}, std::string(136, '\0')}),
+            Lines({"w, 99: tensor `w`: weights of the type 99 cannot be imported"}));
+}
+
 // ---- .safetensors ------------------------------------------------------------------------------
 
 // The error of importing the only layer of a file.
@@ -247,6 +282,20 @@ TEST(Damage, OtherTensors) {
                          {"l.nbits", "I32", {}, Words(1, 4)},
                          {"l.axis", "I32", {}, Words(1, 0)}}),
             "tensor `l.axis`: groups that do not lie along K are not supported");
+}
+
+TEST(Damage, ExpertsThatCannotBeImported) {
+  const auto errors = [](int64_t experts) {
+    const auto count = static_cast<size_t>(experts);
+    return ErrorsOf(
+        "m.safetensors",
+        SafetensorsFile({{"l_blocks", "U8", {experts, 1, 1, 16}, std::string(16 * count, 'x')},
+                         {"l_scales", "U8", {experts, 1, 1}, std::string(count, 'x')}}));
+  };
+  EXPECT_EQ(errors(2), Lines({"l.0, mxfp4: no error", "l.1, mxfp4: no error"}));
+  EXPECT_EQ(errors(0), Lines({"l, mxfp4: tensor `l_blocks`: an extent of its shape is 0"}));
+  EXPECT_EQ(errors(4097), Lines({"l, mxfp4: tensor `l_blocks`: it has 4097 matrices, and at most "
+                                 "4096 can be imported"}));
 }
 
 TEST(Damage, Configuration) {
