@@ -53,8 +53,9 @@ void AddTensor(const std::shared_ptr<const OpenedGguf>& model, const GgufTensor&
   }
   for (int64_t i = 0; i < *matrices; ++i) {
     const std::string name = *matrices > 1 ? fmt::format("{}.{}", tensor.name, i) : tensor.name;
-    out->push_back({name, type, tensor.bytes / static_cast<uint64_t>(*matrices),
-                    [model, &tensor, i] { return ReadGguf(tensor, model->file.bytes().data(), i); }});
+    out->push_back(
+        {name, type, tensor.bytes / static_cast<uint64_t>(*matrices),
+         [model, &tensor, i] { return ReadGguf(tensor, model->file.bytes().data(), i); }});
   }
 }
 

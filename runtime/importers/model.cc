@@ -32,7 +32,7 @@ bool IsFolder(const std::string& path) {
 
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
 std::vector<std::string> SafetensorsIn(const std::string& folder) {
@@ -175,7 +175,8 @@ uint64_t Finder::Take(const std::string& layer) {
 Status Finder::Add(const std::string& layer, const Found& found, std::vector<ModelWeights>* out) {
   LayerOptions options;
   options.bits = options_.bits != 0 ? options_.bits : config_.bits;
-  options.group = options_.group;
+  options.group = options_.group != 0 ? options_.group : config_.group;
+  if (options_.group == 0) options.group_field = config_.group_field;
   options.zeros_minus_one = std::string_view(found.format) == "gptq-v1";
   const bool version_known =
       !options_.format.empty() || !config_.checkpoint_format.empty() || config_.method == "gptq";
@@ -247,7 +248,7 @@ Result<Model> Model::Open(const std::string& path, const ModelOptions& options) 
     if (paths.empty() || !EndsWith(paths[0], ".safetensors")) {
       return MakeDiagnostic(diag::kImportKind, {});
     }
-    TARSIA_TRY(const ModelConfig config, ReadModelConfig(folder ? path : FolderOf(path)));
+    TARSIA_TRY(const ModelConfig config, ReadModelConfig(folder ? path : FolderOf(path), options));
     TARSIA_TRY(TensorSet set, TensorSet::Open(paths));
     Finder finder(std::make_shared<const TensorSet>(std::move(set)), config, options);
     TARSIA_CHECK(finder.Find(&out.weights_, &out.others_));

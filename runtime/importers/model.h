@@ -17,7 +17,7 @@ namespace tarsia {
 struct ModelOptions {
   std::string format;  // "gptq-v1", "gptq-v2" or "awq" for such layers; empty: as the files say
   int bits = 0;        // 0: as the files say
-  int64_t group = 0;
+  int64_t group = 0;   // 0: as the files say; -1: all rows
 };
 
 // One matrix of weights.
@@ -38,9 +38,9 @@ Diagnostic TooManyMatrices(std::string_view tensor, int64_t matrices);
 
 class Model {
  public:
-  // Opens a .safetensors file, a folder with such files, or a .gguf file. Reads config.json or
-  // quantize_config.json beside it. Errors: a file that cannot be read or is damaged; nothing in a
-  // known format.
+  // Opens a .safetensors file, a folder with such files, or a .gguf file. Reads the
+  // configuration beside it (model_config.h). Errors: a file that cannot be read or is damaged;
+  // nothing in a known format.
   static Result<Model> Open(const std::string& path, const ModelOptions& options);
 
   [[nodiscard]] std::span<const ModelWeights> weights() const { return weights_; }  // by name

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "runtime/importers/gguf_file.h"
-#include "runtime/importers/model_config.h"
 #include "runtime/weights/tsw.h"
 #include "tests/data/test_data.h"
 #include "tests/weights/files.h"
@@ -234,9 +233,16 @@ TEST(Damage, GptqTensors) {
   EXPECT_EQ(ImportError(GptqFile({}), four), "no error");
   EXPECT_NE(ImportError(GptqFile({})).find("the version of GPTQ is unknown"), std::string::npos);
   EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v1", 0, 0}),
-            "tensor `l.qweight`: the codes have 0 bits");
+            "tensor `l.qweight`: it does not say how many bits a code has");
   EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, 16}),
             "tensor `l.scales`: its groups have 32 rows, and should have 16");
+  EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, 48}),
+            "tensor `l.scales`: groups of 48 rows do not divide 64 rows");
+  EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, -1}),
+            "tensor `l.scales`: its groups have 32 rows, and should have 64");
+  const auto one_group = GptqFile({{8, 32}, {1, 4}, {1, 32}});
+  EXPECT_EQ(ImportError(one_group, {"gptq-v2", 4, -1}), "no error");
+  EXPECT_EQ(ImportError(one_group, {"gptq-v2", 4, 128}), "no error");  // of 64 rows, all there are
   EXPECT_EQ(ImportError(GptqFile({{8, 32}, {2, 3}, {2, 32}}), four),
             "tensor `l.qzeros`: its shape is [2, 3], and should be [2, 4]");
   EXPECT_EQ(ImportError(GptqFile({{8, 32}, {3, 4}, {3, 32}}), four),
@@ -296,22 +302,6 @@ TEST(Damage, ExpertsThatCannotBeImported) {
   EXPECT_EQ(errors(0), Lines({"l, mxfp4: tensor `l_blocks`: an extent of its shape is 0"}));
   EXPECT_EQ(errors(4097), Lines({"l, mxfp4: tensor `l_blocks`: it has 4097 matrices, and at most "
                                  "4096 can be imported"}));
-}
-
-TEST(Damage, Configuration) {
-  EXPECT_FALSE(ParseModelConfig("").ok());
-  EXPECT_FALSE(ParseModelConfig("[1]").ok());
-  const auto odd = ParseModelConfig(R"({"bits": "four", "group_size": 1e300, "quant_method": 3})");
-  ASSERT_TRUE(odd.ok());
-  EXPECT_EQ(odd->bits, 0);
-  EXPECT_EQ(odd->group, 0);
-  EXPECT_EQ(odd->method, "");
-  const auto nested = ParseModelConfig(
-      R"({"quantization_config": {"quant_method": "gptq", "bits": 3, "group_size": -1}})");
-  ASSERT_TRUE(nested.ok());
-  EXPECT_EQ(nested->method, "gptq");
-  EXPECT_EQ(nested->bits, 3);
-  EXPECT_EQ(nested->group, -1);
 }
 
 TEST(Damage, FileNames) {

@@ -27,7 +27,8 @@ namespace {
 
 struct ImportRequest {
   std::string model, format, folder, compute;
-  uint32_t bits = 0, group = 0;
+  uint32_t bits = 0;
+  std::optional<int64_t> group;
   bool list = false, json = false;
 };
 
@@ -219,10 +220,12 @@ void Declare(Command& command, ImportRequest* request) {
                 "The folder for the .tsw files; it is made if it does not exist");
   command.Flag("--list", &request->list, "Write nothing: list the weights");
   command.Choice("--format", &request->format, {"gptq-v1", "gptq-v2", "awq"},
-                 "The format of weights that are called qweight; the default is what config.json "
-                 "or quantize_config.json beside the file says");
-  command.Number("--bits", "N", &request->bits, "The bits of a code, if the files do not say");
-  command.Number("--group", "G", &request->group, "The rows of a group, if the files do not say");
+                 "The format of weights that are called qweight; the default is what config.json, "
+                 "quantize_config.json or quant_config.json beside the file says");
+  command.Count("--bits", "N", &request->bits,
+                "The bits of a code, if the files do not say or contradict each other");
+  command.Integer("--group", "G", &request->group,
+                  "The rows of a group, likewise; -1 means all rows");
   command.Choice("--compute", &request->compute, {"f16", "bf16", "i8", "f8e4m3fn"},
                  "The type of the activations; the default is f16");
   command.Flag("--json", &request->json, "Print the list as JSON");
@@ -240,10 +243,13 @@ int Import(const Args& args) {
   if (const auto code = command.Parse(args)) return *code;
   if (request.folder.empty() && !request.list) return command.Misuse("-o or --list is required");
   if (request.bits > 8) return command.Misuse("--bits is at most 8");
+  if (request.group && *request.group != -1 && *request.group < 1) {
+    return command.Misuse("--group is at least 1, or -1 for all rows");
+  }
   ModelOptions options;
   options.format = request.format;
   options.bits = static_cast<int>(request.bits);
-  options.group = request.group;
+  options.group = request.group.value_or(0);
   KeepFreeMemory();
   const auto model = Model::Open(request.model, options);
   if (!model.ok()) {
