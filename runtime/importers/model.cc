@@ -1,8 +1,6 @@
 #include "runtime/importers/model.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +14,7 @@
 #include "runtime/importers/gguf_model.h"
 #include "runtime/importers/importers.h"
 #include "runtime/importers/model_config.h"
+#include "runtime/importers/model_files.h"
 #include "runtime/importers/tensor_set.h"
 
 namespace tarsia {
@@ -23,28 +22,6 @@ namespace {
 
 bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-bool IsFolder(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-std::vector<std::string> SafetensorsIn(const std::string& folder) {
-  std::vector<std::string> out;
-  DIR* const open = opendir(folder.c_str());
-  if (open == nullptr) return out;
-  while (const dirent* entry = readdir(open)) {  // NOLINT(concurrency-mt-unsafe): own stream
-    if (EndsWith(entry->d_name, ".safetensors")) out.push_back(folder + "/" + entry->d_name);
-  }
-  closedir(open);
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 using ReadLayer = Result<CodeSource> (*)(const TensorSet& set, const std::string& layer,
@@ -243,15 +220,15 @@ Result<Model> Model::Open(const std::string& path, const ModelOptions& options) 
   if (EndsWith(path, ".gguf")) {
     TARSIA_CHECK(FindGguf(path, &out.weights_, &out.others_));
   } else {
-    const bool folder = IsFolder(path);
-    const auto paths = folder ? SafetensorsIn(path) : std::vector<std::string>{path};
-    if (paths.empty() || !EndsWith(paths[0], ".safetensors")) {
-      return MakeDiagnostic(diag::kImportKind, {});
-    }
-    TARSIA_TRY(const ModelConfig config, ReadModelConfig(folder ? path : FolderOf(path), options));
-    TARSIA_TRY(TensorSet set, TensorSet::Open(paths));
+    TARSIA_TRY(const ModelFiles files, FindModelFiles(path));
+    TARSIA_TRY(const ModelConfig config, ReadModelConfig(files.folder, options));
+    TARSIA_TRY(TensorSet set, TensorSet::Open(files.paths));
+    TARSIA_CHECK(CheckPlaces(files, set));
     Finder finder(std::make_shared<const TensorSet>(std::move(set)), config, options);
     TARSIA_CHECK(finder.Find(&out.weights_, &out.others_));
+    for (const std::string& name : files.ignored) {
+      out.notes_.push_back(fmt::format("{} is not read: {} does not name it", name, files.index));
+    }
   }
   if (out.weights_.empty()) return MakeDiagnostic(diag::kImportNothing, {});
   return out;

@@ -46,10 +46,13 @@ class Model {
   [[nodiscard]] std::span<const ModelWeights> weights() const { return weights_; }  // by name
   // Tensors that are not part of any quantised weights: they are not imported.
   [[nodiscard]] std::span<const std::string> others() const { return others_; }
+  // What a user should know of the files: which ones are not read.
+  [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
  private:
   std::vector<ModelWeights> weights_;
   std::vector<std::string> others_;
+  std::vector<std::string> notes_;
 };
 
 // A file name for weights: the name with all but letters, digits and `.`, `-`, `_` replaced by `_`.

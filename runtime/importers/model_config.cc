@@ -15,21 +15,21 @@
 namespace tarsia {
 namespace {
 
-using Json = nlohmann::json;
+using JsonValue = nlohmann::json;
 
 constexpr uint64_t kMostConfigBytes = uint64_t{16} << 20;
 constexpr int64_t kMostBits = 8;
 constexpr const char* kSayFormat = "--format says which one is right";
 
 // Null if there is none, or if it is null.
-const Json* MemberOf(const Json& object, const char* key) {
+const JsonValue* MemberOf(const JsonValue& object, const char* key) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-int64_t NumberMember(const Json& object, const char* key) {
-  const Json* const member = MemberOf(object, key);
+int64_t NumberMember(const JsonValue& object, const char* key) {
+  const JsonValue* const member = MemberOf(object, key);
   if (member == nullptr || !member->is_number_integer()) return 0;
   const auto value = member->get<int64_t>();
   return value >= -1 && value <= INT32_MAX ? value : 0;
@@ -42,10 +42,11 @@ std::string InSmallLetters(std::string text) {
 
 // The object that describes the quantisation: a part of config.json, the whole of another file.
 // Null if there is none.
-const Json* QuantisationOf(const Json& json, std::string_view path) {
-  const Json* const text = MemberOf(json, "text_config");  // of a model for text and images
-  for (const Json* const outer : {&json, text}) {
-    const Json* const nested = outer != nullptr ? MemberOf(*outer, "quantization_config") : nullptr;
+const JsonValue* QuantisationOf(const JsonValue& json, std::string_view path) {
+  const JsonValue* const text = MemberOf(json, "text_config");  // of a model for text and images
+  for (const JsonValue* const outer : {&json, text}) {
+    const JsonValue* const nested =
+        outer != nullptr ? MemberOf(*outer, "quantization_config") : nullptr;
     if (nested != nullptr && nested->is_object()) return nested;
   }
   const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
@@ -55,7 +56,7 @@ const Json* QuantisationOf(const Json& json, std::string_view path) {
 // A member under one of its names, which depend on the program that wrote the file.
 struct Member {
   const char* key = "";
-  const Json* value = nullptr;  // null: there is none
+  const JsonValue* value = nullptr;  // null: there is none
   [[nodiscard]] std::string Text() const {
     return value != nullptr && value->is_string() ? InSmallLetters(value->get<std::string>()) : "";
   }
@@ -63,7 +64,7 @@ struct Member {
 
 class ConfigReader {
  public:
-  ConfigReader(const Json& config, const std::string& path, const ModelOptions& options)
+  ConfigReader(const JsonValue& config, const std::string& path, const ModelOptions& options)
       : config_(config), path_(path), options_(options) {}
 
   Result<ModelConfig> Read() {
@@ -72,7 +73,7 @@ class ConfigReader {
       out_.bits = static_cast<int>(std::max<int64_t>(NumberMember(config_, "bits"), 0));
       if (out_.bits > kMostBits) out_.bits = 0;
       out_.group = NumberMember(config_, "group_size");
-      if (const Json* const groups = MemberOf(config_, "config_groups")) ReadGroups(*groups);
+      if (const JsonValue* const groups = MemberOf(config_, "config_groups")) ReadGroups(*groups);
     } else {
       TARSIA_CHECK(ReadFormat());
       TARSIA_CHECK(ReadBits());
@@ -86,14 +87,15 @@ class ConfigReader {
  private:
   [[nodiscard]] Member Find(std::initializer_list<const char*> keys) const {
     for (const char* const key : keys) {
-      if (const Json* const value = MemberOf(config_, key)) return {key, value};
+      if (const JsonValue* const value = MemberOf(config_, key)) return {key, value};
     }
     return {};
   }
 
   [[nodiscard]] Diagnostic Refuse(const Member& member, std::string_view why,
                                   std::string help) const {
-    const std::string value = member.value->dump(-1, ' ', true, Json::error_handler_t::replace);
+    const std::string value =
+        member.value->dump(-1, ' ', true, JsonValue::error_handler_t::replace);
     Diagnostic error =
         MakeDiagnostic(diag::kImportConfig, {}, path_,
                        fmt::format("`{}` is {}, {}", member.key, value.substr(0, 60), why));
@@ -155,7 +157,7 @@ class ConfigReader {
   Status ReadDynamic() {
     const Member dynamic = Find({"dynamic"});
     if (dynamic.value == nullptr) return OkStatus();
-    for (const Json& rule : *dynamic.value) {
+    for (const JsonValue& rule : *dynamic.value) {
       for (const char* const key : {"quant_method", "method", "checkpoint_format", "format"}) {
         if (options_.format.empty() && MemberOf(rule, key) != nullptr) {
           return Refuse(dynamic, "and rules for the format of some layers are not read",
@@ -170,11 +172,11 @@ class ConfigReader {
   }
 
   // compressed-tensors has several groups of layers; they agree on the bits, or nothing is known.
-  void ReadGroups(const Json& groups) {
+  void ReadGroups(const JsonValue& groups) {
     if (!groups.is_object()) return;
     int64_t bits = 0;
     for (const auto& group : groups) {
-      const Json* const weights = MemberOf(group, "weights");
+      const JsonValue* const weights = MemberOf(group, "weights");
       if (weights == nullptr) continue;
       const int64_t here = NumberMember(*weights, "num_bits");
       if (bits != 0 && here != bits) return;
@@ -183,7 +185,7 @@ class ConfigReader {
     out_.bits = static_cast<int>(bits > 0 && bits <= kMostBits ? bits : 0);
   }
 
-  const Json& config_;
+  const JsonValue& config_;
   const std::string& path_;
   const ModelOptions& options_;
   ModelConfig out_;
@@ -243,11 +245,11 @@ Result<ModelConfig> JoinConfigs(const std::vector<ConfigFile>& files, const Mode
 
 Result<ModelConfig> ParseModelConfig(std::string_view text, const std::string& path,
                                      const ModelOptions& options) {
-  const auto json = Json::parse(text.begin(), text.end(), nullptr, false);
+  const auto json = JsonValue::parse(text.begin(), text.end(), nullptr, false);
   if (!json.is_object()) {
     return MakeDiagnostic(diag::kImportConfig, {}, path, "this is no JSON object");
   }
-  const Json* const config = QuantisationOf(json, path);
+  const JsonValue* const config = QuantisationOf(json, path);
   return config == nullptr ? ModelConfig() : ConfigReader(*config, path, options).Read();
 }
 

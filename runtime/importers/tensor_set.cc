@@ -51,7 +51,8 @@ Result<TensorSet> TensorSet::Open(std::span<const std::string> paths) {
     }
     for (NamedTensor& named : *tensors) {
       const uint8_t* const data = file.bytes().data() + named.tensor.offset;
-      out.tensors_.push_back({std::move(named.name), std::move(named.tensor), data});
+      out.tensors_.push_back(
+          {std::move(named.name), std::move(named.tensor), data, out.files_.size()});
     }
     out.files_.push_back(std::move(file));
   }
@@ -60,7 +61,10 @@ Result<TensorSet> TensorSet::Open(std::span<const std::string> paths) {
   const auto twice =
       std::adjacent_find(out.tensors_.begin(), out.tensors_.end(),
                          [](const TensorView& a, const TensorView& b) { return a.name == b.name; });
-  if (twice != out.tensors_.end()) return TensorError(twice->name, "it stands in two files");
+  if (twice != out.tensors_.end()) {
+    return TensorError(twice->name, fmt::format("it stands in {} and in {}", out.FileOf(twice[0]),
+                                                out.FileOf(twice[1])));
+  }
   return out;
 }
 

@@ -21,6 +21,7 @@ struct TensorView {
   std::string name;
   TensorInfo info;
   const uint8_t* data = nullptr;  // info.bytes of them; perhaps not aligned
+  size_t file = 0;                // its number
 
   [[nodiscard]] int64_t extent(size_t dim) const { return info.shape[dim]; }
   [[nodiscard]] size_t rank() const { return info.shape.size(); }
@@ -37,6 +38,11 @@ class TensorSet {
 
   [[nodiscard]] std::span<const TensorView> all() const { return tensors_; }  // by name
   [[nodiscard]] const TensorView* Find(std::string_view name) const;          // null: none
+
+  // The path of its file.
+  [[nodiscard]] const std::string& FileOf(const TensorView& tensor) const {
+    return files_[tensor.file].name();
+  }
 
   // A tensor with one of these types and this shape, in which -1 stands for any extent. Errors name
   // the tensor and what it should be.

@@ -75,25 +75,30 @@ TEST(ModelConfig, RefusesValuesThatAreNotKnown) {
   const std::string format = "; --format names the format, if this is wrong";
   EXPECT_EQ(gptq(R"("checkpoint_format": "gptq_v3")"),
             "d/quantize_config.json: `checkpoint_format` is \"gptq_v3\", and only gptq and gptq_v2 "
-            "are read" + format);
+            "are read" +
+                format);
   EXPECT_EQ(gptq(R"("checkpoint_format": "gptq_v3", "bits": 4)", {"gptq-v2", 0, 0}),
             "gptq  4 bits group 0");
-  EXPECT_EQ(gptq(R"("is_marlin_format": true)"),
-            "d/quantize_config.json: `is_marlin_format` is true, and this format is not read" +
-                format);
+  EXPECT_EQ(
+      gptq(R"("is_marlin_format": true)"),
+      "d/quantize_config.json: `is_marlin_format` is true, and this format is not read" + format);
   EXPECT_EQ(gptq(R"("is_marlin_format": false)"), "gptq  0 bits group 0");
   EXPECT_EQ(Parsed(R"({"quant_method": "awq", "version": "gemv"})"),
             "d/quantize_config.json: `version` is \"gemv\", and only gemm is read" + format);
   for (const char* const bits : {"0", "9", "-1", "\"4\"", "4.0", "[]", "1000000000000000000000"}) {
     EXPECT_EQ(gptq("\"bits\": " + std::string(bits)).rfind("d/quantize_config.json: `bits` is ", 0),
-              0U) << bits;
+              0U)
+        << bits;
     EXPECT_EQ(gptq("\"bits\": " + std::string(bits), {"", 4, 0}), "gptq  0 bits group 0") << bits;
   }
-  EXPECT_EQ(gptq("\"bits\": 0"), "d/quantize_config.json: `bits` is 0, and should be a whole number from 1 to 8; "
-                                 "--bits says how many, if this is wrong");
+  EXPECT_EQ(gptq("\"bits\": 0"),
+            "d/quantize_config.json: `bits` is 0, and should be a whole number from 1 to 8; "
+            "--bits says how many, if this is wrong");
   for (const char* const group : {"0", "-2", "\"64\"", "1e9", "5000000000"}) {
     EXPECT_EQ(gptq("\"group_size\": " + std::string(group))
-                  .rfind("d/quantize_config.json: `group_size` is ", 0), 0U) << group;
+                  .rfind("d/quantize_config.json: `group_size` is ", 0),
+              0U)
+        << group;
   }
   EXPECT_EQ(gptq("\"group_size\": 0"),
             "d/quantize_config.json: `group_size` is 0, and should be a whole number above 0, "
@@ -106,8 +111,9 @@ TEST(ModelConfig, RefusesValuesThatAreNotKnown) {
 // Layers with rules of their own show in their tensors how many bits they have.
 TEST(ModelConfig, RulesForSomeLayers) {
   const auto with = [](const std::string& rules) {
-    return Read({R"({"quant_method": "gptq", "bits": 4, "group_size": 32, "dynamic": {)" + rules +
-                 "}}", "", ""});
+    return Read(
+        {R"({"quant_method": "gptq", "bits": 4, "group_size": 32, "dynamic": {)" + rules + "}}", "",
+         ""});
   };
   EXPECT_EQ(with(""), "gptq  4 bits group 32");
   EXPECT_EQ(with(R"("-:lm_head": {}, "-:.*gate": false)"), "gptq  4 bits group 32");

@@ -214,8 +214,10 @@ int MakeFolder(const std::string& folder) {
 }
 
 void Declare(Command& command, ImportRequest* request) {
-  command.Positional("MODEL", &request->model,
-                     "A .safetensors file, a folder with such files, or a .gguf file");
+  command.Positional(
+      "MODEL", &request->model,
+      "A .safetensors file, a folder with such files (if it has an index, those that this "
+      "names), or a .gguf file");
   command.Value("-o,--output", "DIR", &request->folder,
                 "The folder for the .tsw files; it is made if it does not exist");
   command.Flag("--list", &request->list, "Write nothing: list the weights");
@@ -256,6 +258,7 @@ int Import(const Args& args) {
     PrintError(request.model + ": " + model.error().message, model.error().help);
     return kRejected;
   }
+  for (const std::string& note : model->notes()) PrintNote(note);
   if (!request.list) {
     if (const int code = MakeFolder(request.folder); code != kDone) return code;
   }
