@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 
+#include "runtime/diagnostics.h"
 #include "runtime/files/file.h"
 #include "runtime/importers/gguf_blocks.h"
 #include "runtime/importers/gguf_file.h"
@@ -16,14 +19,48 @@ namespace {
 // A .gguf file that stays open while its weights are read.
 struct OpenedGguf {
   MappedFile file;
-  std::vector<GgufTensor> tensors;
+  GgufHeader header;
 };
+using SharedGguf = std::shared_ptr<const OpenedGguf>;
 
-Result<std::shared_ptr<const OpenedGguf>> OpenGguf(const std::string& path) {
+Result<SharedGguf> OpenGguf(const std::string& path) {
   TARSIA_TRY(MappedFile file, MappedFile::Open(path));
-  auto tensors = ParseGguf(file.bytes());
-  if (!tensors.ok()) return tensors.TakeError();
-  return std::make_shared<const OpenedGguf>(OpenedGguf{std::move(file), *std::move(tensors)});
+  auto header = ParseGguf(file.bytes());
+  if (!header.ok()) return header.TakeError();
+  return std::make_shared<const OpenedGguf>(OpenedGguf{std::move(file), *std::move(header)});
+}
+
+// The end of the name of a part.
+std::string PartName(uint64_t part, uint64_t parts) {
+  return fmt::format("-{:05}-of-{:05}.gguf", part + 1, parts);
+}
+
+// All parts of the model of which this file is one.
+Result<std::vector<SharedGguf>> OpenParts(const std::string& path) {
+  TARSIA_TRY(SharedGguf first, OpenGguf(path));
+  const GgufHeader& header = first->header;
+  if (header.parts <= 1) return std::vector<SharedGguf>{std::move(first)};
+  const auto refuse = [&](std::string_view why) {
+    return MakeDiagnostic(diag::kGgufPart, {}, header.part + 1, header.parts, why);
+  };
+  const std::string end = PartName(header.part, header.parts);
+  if (!path.ends_with(end)) return refuse(fmt::format("its name does not end in {}", end));
+  const std::string start = path.substr(0, path.size() - end.size());
+  std::vector<SharedGguf> out;
+  for (uint64_t i = 0; i < header.parts; ++i) {
+    const std::string name = start + PartName(i, header.parts);
+    auto part = OpenGguf(name);
+    if (!part.ok()) {
+      const bool closed = part.error().info == &diag::kFileOpen;
+      return refuse((closed ? "" : name + ": ") + part.error().message);
+    }
+    if ((*part)->header.part != i || (*part)->header.parts != header.parts) {
+      return refuse(fmt::format("{} is part {} of {}", name, (*part)->header.part + 1,
+                                (*part)->header.parts));
+    }
+    out.push_back(*std::move(part));
+  }
+  return out;
 }
 
 // How many matrices a tensor has that is not one of plain numbers.
@@ -43,8 +80,7 @@ Result<int64_t> MatricesOf(const GgufTensor& tensor) {
   return matrices;
 }
 
-void AddTensor(const std::shared_ptr<const OpenedGguf>& model, const GgufTensor& tensor,
-               std::vector<ModelWeights>* out) {
+void AddTensor(const SharedGguf& model, const GgufTensor& tensor, std::vector<ModelWeights>* out) {
   const std::string type = GgufTypeName(tensor.type);
   const auto matrices = MatricesOf(tensor);
   if (!matrices.ok()) {
@@ -63,13 +99,24 @@ void AddTensor(const std::shared_ptr<const OpenedGguf>& model, const GgufTensor&
 
 Status FindGguf(const std::string& path, std::vector<ModelWeights>* weights,
                 std::vector<std::string>* others) {
-  TARSIA_TRY(const auto model, OpenGguf(path));
-  for (const GgufTensor& tensor : model->tensors) {
-    const auto block = GgufBlockSize(tensor.type);
+  TARSIA_TRY(const auto parts, OpenParts(path));
+  std::map<std::string_view, std::pair<SharedGguf, const GgufTensor*>> tensors;
+  for (const SharedGguf& part : parts) {
+    for (const GgufTensor& tensor : part->header.tensors) {
+      const auto [other, is_new] = tensors.emplace(tensor.name, std::pair(part, &tensor));
+      if (is_new) continue;
+      return TensorError(tensor.name,
+                         fmt::format("it stands in {} and in {}", other->second.first->file.name(),
+                                     part->file.name()));
+    }
+  }
+  for (const auto& [name, found] : tensors) {
+    const auto& [part, tensor] = found;
+    const auto block = GgufBlockSize(tensor->type);
     if (block && !block->weights) {
-      others->push_back(tensor.name);
+      others->emplace_back(name);
     } else {
-      AddTensor(model, tensor, weights);
+      AddTensor(part, *tensor, weights);
     }
   }
   return OkStatus();

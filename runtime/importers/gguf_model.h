@@ -10,9 +10,10 @@
 
 namespace tarsia {
 
-// Opens a file and appends its weights, and the names of tensors that are not quantised. A tensor
-// that cannot be imported is among the weights; reading it is an error. The file stays open as long
-// as its weights exist. Errors: it cannot be read, or its header is damaged.
+// Opens a file, with all other parts of the model if it is one part, and appends the weights, and
+// the names of tensors that are not quantised. A tensor that cannot be imported is among the
+// weights; reading it is an error. The files stay open as long as the weights exist. Errors: a file
+// cannot be read, its header is damaged, a part is missing.
 Status FindGguf(const std::string& path, std::vector<ModelWeights>* weights,
                 std::vector<std::string>* others);
 

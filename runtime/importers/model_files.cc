@@ -64,9 +64,9 @@ Result<std::set<std::string>> ReadIndex(ModelFiles* files) {
     const std::string path = files->folder + "/" + name;
     const bool plain = name.ends_with(kFileEnd) && name.find('/') == std::string::npos;
     if (!plain || access(path.c_str(), F_OK) != 0) {
-      return IndexError(*files, fmt::format("it names {}, which {}", name.substr(0, 200),
-                                            plain ? "is not there"
-                                                  : "is no .safetensors file of the folder"));
+      return IndexError(
+          *files, fmt::format("it names {}, which {}", name.substr(0, 200),
+                              plain ? "is not there" : "is no .safetensors file of the folder"));
     }
     files->places.emplace(tensor, path);
     out.insert(name);
@@ -103,7 +103,8 @@ Status CheckPlaces(const ModelFiles& files, const TensorSet& set) {
   for (const auto& [name, path] : files.places) {
     const TensorView* const tensor = set.Find(name);
     if (tensor != nullptr && set.FileOf(*tensor) == path) continue;
-    return TensorError(name, fmt::format("it is not in {}, where {} says it is", path, files.index));
+    return TensorError(name,
+                       fmt::format("it is not in {}, where {} says it is", path, files.index));
   }
   return OkStatus();
 }

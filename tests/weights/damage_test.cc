@@ -150,6 +150,39 @@ TEST(Damage, Gguf) {
             "gguf-header");
 }
 
+// Arrays of `depth` dimensions: one element each, at last two bytes.
+std::string NestedArray(int depth) {
+  std::string out;
+  for (int i = 1; i < depth; ++i) {
+    out += BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{1});
+  }
+  return out + BytesOf(std::vector<uint32_t>{0}) + BytesOf(std::vector<uint64_t>{2}) + "xy";
+}
+
+TEST(Damage, PairsOfGguf) {
+  const auto with = [](const RawPair& pair) {
+    return ErrorOfGguf(GgufFile({{"a", 2, {32, 1}, std::string(18, 'x')}}, {pair}));
+  };
+  EXPECT_EQ(with({"x", 9, NestedArray(1)}), "no error");
+  EXPECT_EQ(with({"x", 9, NestedArray(8)}), "no error");
+  EXPECT_NE(with({"x", 9, NestedArray(9)}).find("arrays are nested more than 8 deep"),
+            std::string::npos);
+  // Two arrays, the first without elements.
+  const std::string none = BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{0});
+  const std::string two = BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{2});
+  EXPECT_EQ(with({"x", 9, two + none + NestedArray(2)}), "no error");
+  const std::string huge =
+      BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{uint64_t{1} << 63});
+  EXPECT_NE(with({"x", 9, huge + NestedArray(1)}), "no error");
+  EXPECT_NE(with({"x", 13, ""}).find("a value has the type 13, which is unknown"),
+            std::string::npos);
+  EXPECT_NE(with({"split.count", 6, "1234"}).find("`split.count` is no integer"),
+            std::string::npos);
+  std::string big = GgufFile({});
+  std::swap(big[4], big[7]);
+  EXPECT_EQ(ErrorOfGguf(big), "gguf-big-endian: this GGUF file is big-endian");
+}
+
 // A file that ends at any place.
 TEST(Damage, TruncatedGguf) {
   const std::string whole = GgufFile({{"a", 2, {32, 4}, std::string(72, 'x')}});
@@ -191,6 +224,49 @@ TEST(Damage, GgufTensorsThatCannotBeImported) {
             Lines({"w, IQ4_XS: tensor `w`: weights of the type IQ4_XS cannot be imported"}));
   EXPECT_EQ(errors({"w", 99, {256, 1}, std::string(136, '\0')}),
             Lines({"w, 99: tensor `w`: weights of the type 99 cannot be imported"}));
+}
+
+// Part `part` of two, with one tensor.
+std::string GgufPart(uint16_t part, const std::string& tensor) {
+  return GgufFile({{tensor, 2, {32, 1}, std::string(18, '\0')}},
+                  {{"split.no", 2, BytesOf(std::vector<uint16_t>{part})},
+                   {"split.count", 2, BytesOf(std::vector<uint16_t>{2})}});
+}
+
+TEST(Damage, PartsOfGguf) {
+  Folder folder;
+  std::string path = folder.Write("m-00001-of-00002.gguf", GgufPart(0, "b"));
+  const std::string start = path.substr(0, path.size() - 15);
+  const auto opened = [&](const std::string& of) {
+    const auto model = Model::Open(of, {});
+    std::string out = model.ok() ? "" : model.error().message;
+    for (const ModelWeights& weights :
+         model.ok() ? model->weights() : std::span<const ModelWeights>()) {
+      out += weights.name + (weights.read().ok() ? ";" : " fails;");
+    }
+    for (size_t at = out.find(start); at != std::string::npos; at = out.find(start)) {
+      out.replace(at, start.size(), "M");
+    }
+    return out;
+  };
+  EXPECT_EQ(opened(path),
+            "this is part 1 of 2 of a model, and cannot open M2-of-00002.gguf: No "
+            "such file or directory");
+  const std::string second = folder.Write("m-00002-of-00002.gguf", GgufPart(1, "a"));
+  EXPECT_EQ(opened(path), "a;b;");
+  EXPECT_EQ(opened(second), "a;b;");
+  folder.Write("m-00002-of-00002.gguf", GgufPart(1, "b"));
+  EXPECT_EQ(opened(path), "tensor `b`: it stands in M1-of-00002.gguf and in M2-of-00002.gguf");
+  folder.Write("m-00002-of-00002.gguf", GgufPart(0, "a"));
+  EXPECT_EQ(opened(path), "this is part 1 of 2 of a model, and M2-of-00002.gguf is part 1 of 2");
+  folder.Write("m-00002-of-00002.gguf", "GGUX");
+  EXPECT_EQ(opened(path),
+            "this is part 1 of 2 of a model, and M2-of-00002.gguf: not a GGUF file: "
+            "it does not begin with GGUF");
+  path = folder.Write("part.gguf", GgufPart(0, "b"));
+  EXPECT_EQ(opened(path),
+            "this is part 1 of 2 of a model, and its name does not end in "
+            "-00001-of-00002.gguf");
 }
 
 // ---- .safetensors ------------------------------------------------------------------------------

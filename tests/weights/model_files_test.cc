@@ -19,9 +19,9 @@ class ModelFilesTest : public testing::Test {
   }
 
   std::string Write(const std::string& file, const std::string& layer) {
-    return folder_.Write(file,
-                         SafetensorsFile({{layer + ".weight", "I8", {1, 1}, "x"},
-                                          {layer + ".weight_scale", "F32", {1}, std::string("\0\0\0?", 4)}}));
+    return folder_.Write(
+        file, SafetensorsFile({{layer + ".weight", "I8", {1, 1}, "x"},
+                               {layer + ".weight_scale", "F32", {1}, std::string("\0\0\0?", 4)}}));
   }
   void Index(const std::string& json) { folder_.Write("model.safetensors.index.json", json); }
 
@@ -46,8 +46,7 @@ class ModelFilesTest : public testing::Test {
 TEST_F(ModelFilesTest, WithoutAnIndexAllFilesAreRead) {
   EXPECT_EQ(Opened(), "l;m;");
   Write("c.safetensors", "l");
-  EXPECT_EQ(Opened(),
-            "tensor `l.weight`: it stands in D/a.safetensors and in D/c.safetensors");
+  EXPECT_EQ(Opened(), "tensor `l.weight`: it stands in D/a.safetensors and in D/c.safetensors");
 }
 
 TEST_F(ModelFilesTest, AnIndexSaysWhichFilesAreRead) {
@@ -63,8 +62,9 @@ TEST_F(ModelFilesTest, AnIndexSaysWhichFilesAreRead) {
 TEST_F(ModelFilesTest, AnIndexThatIsWrong) {
   const std::string index = "D/model.safetensors.index.json: ";
   Index(R"({"weight_map": {"l.weight": "b.safetensors"}})");
-  EXPECT_EQ(Opened(), "tensor `l.weight`: it is not in D/b.safetensors, where "
-                      "D/model.safetensors.index.json says it is");
+  EXPECT_EQ(Opened(),
+            "tensor `l.weight`: it is not in D/b.safetensors, where "
+            "D/model.safetensors.index.json says it is");
   Index(R"({"weight_map": {"n.weight": "a.safetensors"}})");
   EXPECT_EQ(Opened().substr(0, 41), "tensor `n.weight`: it is not in D/a.safet");
   Index(R"({"weight_map": {"l.weight": "d.safetensors"}})");
