@@ -1,6 +1,7 @@
 // tarsia pack: weights from .npy and .safetensors to a .tsw file.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -23,7 +24,7 @@ namespace {
 
 struct PackRequest {
   std::string source;
-  std::string codes, scales, zeros;
+  std::string codes, scales, zeros, gather;
   std::string type;
   WeightOptions weights;
   std::string rule = "absmax", along = "n", shard;
@@ -216,6 +217,19 @@ int ReadZeros(const PackRequest& request, DType type, CodeSource* source) {
   return CheckShape(request.zeros, shape, info);
 }
 
+int ReadGather(const PackRequest& request, std::vector<int32_t>* out) {
+  InputTensor in;
+  if (const int code = ReadInput(request.gather, &in); code != kDone) return code;
+  if (in.info.type != kI32 || in.info.shape.size() != 1) {
+    PrintError(fmt::format("{}: this is {} {}, and a gather list is i32 [K]", in.source,
+                           in.info.type_name, ShapeText(in.info.shape)));
+    return kRejected;
+  }
+  out->resize(in.info.bytes / sizeof(int32_t));
+  std::memcpy(out->data(), in.data.data(), in.info.bytes);
+  return kDone;
+}
+
 int PackCodes(const PackRequest& request, const PackTypes& types) {
   InputTensor codes;
   if (const int code = ReadMatrix(request.codes, &codes); code != kDone) return code;
@@ -244,6 +258,7 @@ int PackCodes(const PackRequest& request, const PackTypes& types) {
   int code = ReadValues(request, request.scales, &source.scales, &shape);
   if (code == kDone) code = CheckShape(request.scales, shape, info);
   if (code == kDone && !request.zeros.empty()) code = ReadZeros(request, types.zero, &source);
+  if (code == kDone && !request.gather.empty()) code = ReadGather(request, &source.gather);
   if (code != kDone) return code;
   const uint8_t* const data = codes.data.data();
   source.codes = [&](const Region& region, uint8_t* to, int64_t stride) {
@@ -266,8 +281,8 @@ int CheckRequest(const Command& command, const PackRequest& request) {
   }
   if (request.type.empty()) return command.Misuse("--type is required");
   if (request.output.empty()) return command.Misuse("-o is required");
-  if (!codes && (!request.scales.empty() || !request.zeros.empty())) {
-    return command.Misuse("--scales and --zeros need --codes");
+  if (!codes && (!request.scales.empty() || !request.zeros.empty() || !request.gather.empty())) {
+    return command.Misuse("--scales, --zeros and --gather need --codes");
   }
   if (!codes) return kDone;
   if (request.scales.empty()) return command.Misuse("--codes needs --scales");
@@ -287,6 +302,8 @@ void Declare(Command& command, PackRequest* request) {
                 "Codes instead of weights: a byte for each, [K, N]");
   command.Value("--scales", "FILE", &request->scales, "The scales of the codes, [K/group, N]");
   command.Value("--zeros", "FILE", &request->zeros, "Their zero points, [K/group, N]");
+  command.Value("--gather", "FILE", &request->gather,
+                "The order of their rows, i32 [K]: row i is row gather[i] of the weights");
   command.Value("--type", "T", &request->type,
                 "The type of the codes: u4, i3, f6e3m2, .., or a codebook: nf4, iq4_nl, fp4");
   command.Number("--columns", "C", &request->columns,
