@@ -14,6 +14,7 @@
 #include "runtime/weights/shards.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/output_files.h"
 #include "tools/progress.h"
 #include "tools/tensor_io.h"
 #include "tools/weights/summary.h"
@@ -329,6 +330,11 @@ int Pack(const Args& args) {
   Declare(command, &request);
   if (const auto code = command.Parse(args)) return *code;
   int code = CheckRequest(command, request);
+  if (code == kDone) {
+    code = CheckOutputFiles(
+        {request.source, request.codes, request.scales, request.zeros, request.gather},
+        {{"-o", request.output}});
+  }
   PackTypes types;
   if (code == kDone) code = FindTypes(command, request, &types);
   if (code != kDone) return code;

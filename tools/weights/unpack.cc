@@ -12,6 +12,7 @@
 #include "support/extents.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/output_files.h"
 #include "tools/weights/summary.h"
 
 namespace tarsia::tools {
@@ -134,7 +135,13 @@ int Unpack(const Args& args) {
   command.Value("--gather", "OUT", &request.gather,
                 "The gather list [K], i32: row i of the codes is row gather[i] of the weights");
   command.Flag("--json", &request.json, "Print the description as JSON");
-  if (const auto code = command.Parse(args)) return *code;
+  if (const auto done = command.Parse(args)) return *done;
+  const int code = CheckOutputFiles({request.file}, {{"-o", request.weights},
+                                                     {"--codes", request.codes},
+                                                     {"--scales", request.scales},
+                                                     {"--zeros", request.zeros},
+                                                     {"--gather", request.gather}});
+  if (code != kDone) return code;
   const auto packed = PackedWeights::Load(request.file);
   if (!packed.ok()) {
     PrintError(request.file + ": " + packed.error().message, packed.error().help);
