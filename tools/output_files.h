@@ -20,8 +20,8 @@ struct OutputOption {
   std::string_view option;  // "-o"
   std::string path;         // empty: it is not given
 };
-// Refuses an output that is the file of an input or of another output. Inputs are as OpenInput takes
-// them. Returns an exit code; errors are printed.
+// Refuses an output that is the file of an input or of another output. Inputs are as OpenInput
+// takes them. Returns an exit code; errors are printed.
 int CheckOutputFiles(const std::vector<std::string>& inputs,
                      std::initializer_list<OutputOption> outputs);
 

@@ -10,6 +10,7 @@
 #include "runtime/diagnostics.h"
 #include "runtime/importers/gguf_blocks.h"
 #include "runtime/importers/tensor_set.h"
+#include "support/printable.h"
 
 namespace tarsia {
 namespace {
@@ -204,7 +205,8 @@ Status PlaceTensors(std::vector<GgufTensor>& tensors, uint64_t data, uint64_t al
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i - 1].first + order[i - 1].second->bytes <= order[i].first) continue;
     return TensorError(order[i].second->name,
-                       fmt::format("its data overlaps that of `{}`", order[i - 1].second->name));
+                       fmt::format("its data overlaps that of `{}`",
+                                   PrintableStart(order[i - 1].second->name, 200)));
   }
   return OkStatus();
 }

@@ -24,6 +24,35 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
+// Of the tensors of a layer, in any format.
+constexpr const char* kSuffixes[] = {".qweight",
+                                     ".qzeros",
+                                     ".scales",
+                                     ".g_idx",
+                                     ".weight_packed",
+                                     ".weight_shape",
+                                     ".weight_scale",
+                                     ".weight_zero_point",
+                                     ".weight_g_idx",
+                                     ".weight_global_scale",
+                                     ".weight",
+                                     ".weight_scale_2",
+                                     ".weight_scale_inv",
+                                     ".W_q",
+                                     ".scale",
+                                     ".zero",
+                                     ".shape",
+                                     ".nbits",
+                                     ".axis",
+                                     ".weight.absmax",
+                                     ".weight.quant_map",
+                                     ".weight.nested_absmax",
+                                     ".weight.nested_quant_map",
+                                     ".weight.quant_state.bitsandbytes__nf4",
+                                     ".weight.quant_state.bitsandbytes__fp4",
+                                     "_blocks",
+                                     "_scales"};
+
 using ReadLayer = Result<CodeSource> (*)(const TensorSet& set, const std::string& layer,
                                          const LayerOptions& options);
 
@@ -50,10 +79,17 @@ class Finder {
   [[nodiscard]] std::optional<Found> WeightFormat(const std::string& layer) const;
   Status Add(const std::string& layer, const Found& found, std::vector<ModelWeights>* out);
   void AddExperts(const std::string& layer, std::vector<ModelWeights>* out);
+  // A tensor of the layer whose type is unknown; null if there is none.
+  [[nodiscard]] const TensorView* UnknownOf(const std::string& layer) const;
   // The bytes of the tensors of a layer, which are noted as taken.
   uint64_t Take(const std::string& layer);
   [[nodiscard]] const TensorView* Tensor(const std::string& layer, const char* suffix) const {
     return set_->Find(layer + suffix);
+  }
+
+  // Whether there is one, even of an unknown type.
+  [[nodiscard]] bool Has(const std::string& layer, const char* suffix) const {
+    return Tensor(layer, suffix) != nullptr || set_->FindUnknown(layer + suffix) != nullptr;
   }
 
   std::shared_ptr<const TensorSet> set_;
@@ -87,15 +123,15 @@ Found Finder::QweightFormat(const std::string& layer) const {
 
 std::optional<Found> Finder::WeightFormat(const std::string& layer) const {
   const DType type = *Tensor(layer, ".weight")->info.type;
-  if (type == kU8 && Tensor(layer, ".weight.absmax") != nullptr) {
+  if (type == kU8 && Has(layer, ".weight.absmax")) {
     return Found{"bitsandbytes", ReadBitsandbytes};
   }
-  if (type == kU8 && Tensor(layer, ".weight_scale_2") != nullptr) return Found{"nvfp4", ReadNvfp4};
-  if (type == kF8E4M3FN && Tensor(layer, ".weight_scale_inv") != nullptr) {
+  if (type == kU8 && Has(layer, ".weight_scale_2")) return Found{"nvfp4", ReadNvfp4};
+  if (type == kF8E4M3FN && Has(layer, ".weight_scale_inv")) {
     return Found{"fp8-blocks", ReadFp8Blocks};
   }
   const bool bytes = type == kI8 || type == kF8E4M3FN || type == kF8E5M2;
-  if (bytes && Tensor(layer, ".weight_scale") != nullptr) {
+  if (bytes && Has(layer, ".weight_scale")) {
     return Found{"compressed-tensors", ReadBytes};
   }
   return std::nullopt;
@@ -114,39 +150,21 @@ std::optional<Found> Finder::FormatOf(const std::string& layer) const {
 
 uint64_t Finder::Take(const std::string& layer) {
   uint64_t bytes = 0;
-  for (const char* const suffix : {".qweight",
-                                   ".qzeros",
-                                   ".scales",
-                                   ".g_idx",
-                                   ".weight_packed",
-                                   ".weight_shape",
-                                   ".weight_scale",
-                                   ".weight_zero_point",
-                                   ".weight_g_idx",
-                                   ".weight_global_scale",
-                                   ".weight",
-                                   ".weight_scale_2",
-                                   ".weight_scale_inv",
-                                   ".W_q",
-                                   ".scale",
-                                   ".zero",
-                                   ".shape",
-                                   ".nbits",
-                                   ".axis",
-                                   ".weight.absmax",
-                                   ".weight.quant_map",
-                                   ".weight.nested_absmax",
-                                   ".weight.nested_quant_map",
-                                   ".weight.quant_state.bitsandbytes__nf4",
-                                   ".weight.quant_state.bitsandbytes__fp4",
-                                   "_blocks",
-                                   "_scales"}) {
+  for (const char* const suffix : kSuffixes) {
     const TensorView* const tensor = Tensor(layer, suffix);
     if (tensor == nullptr) continue;
     bytes += tensor->info.bytes;
     taken_.insert(tensor->name);
   }
   return bytes;
+}
+
+const TensorView* Finder::UnknownOf(const std::string& layer) const {
+  for (const char* const suffix : kSuffixes) {
+    const TensorView* const tensor = set_->FindUnknown(layer + suffix);
+    if (tensor != nullptr) return tensor;
+  }
+  return nullptr;
 }
 
 Status Finder::Add(const std::string& layer, const Found& found, std::vector<ModelWeights>* out) {
@@ -161,6 +179,10 @@ Status Finder::Add(const std::string& layer, const Found& found, std::vector<Mod
     return MakeDiagnostic(diag::kImportGptqVersion, {});
   }
   const uint64_t bytes = Take(layer);
+  if (const TensorView* const unknown = UnknownOf(layer)) {
+    out->push_back(RefusedWeights(layer, found.format, bytes, UnknownType(*unknown)));
+    return OkStatus();
+  }
   out->push_back({layer, found.format, bytes, [set = set_, layer, options, read = found.read] {
                     return read(*set, layer, options);
                   }});
@@ -172,6 +194,10 @@ void Finder::AddExperts(const std::string& layer, std::vector<ModelWeights>* out
   const bool several = blocks.rank() == 4;
   const int64_t experts = several ? blocks.extent(0) : 1;
   const uint64_t bytes = Take(layer);
+  if (const TensorView* const unknown = UnknownOf(layer)) {
+    out->push_back(RefusedWeights(layer, "mxfp4", bytes, UnknownType(*unknown)));
+    return;
+  }
   if (experts < 1 || experts > kMostMatrices) {
     const Diagnostic why = experts < 1 ? TensorError(blocks.name, "an extent of its shape is 0")
                                        : TooManyMatrices(blocks.name, experts);
@@ -190,12 +216,20 @@ Status Finder::Find(std::vector<ModelWeights>* weights, std::vector<std::string>
     const auto layer = LayerOf(tensor);
     if (!layer || taken_.count(tensor.name) != 0) continue;
     if (EndsWith(tensor.name, "_blocks")) {
-      if (Tensor(*layer, "_scales") != nullptr) AddExperts(*layer, weights);
+      if (Has(*layer, "_scales")) AddExperts(*layer, weights);
       continue;
     }
     const auto found = FormatOf(*layer);
     if (!found) continue;
     TARSIA_CHECK(Add(*layer, *found, weights));
+  }
+  for (const TensorView& tensor : set_->unknown()) {
+    if (const auto layer = LayerOf(tensor)) {
+      weights->push_back(
+          RefusedWeights(*layer, tensor.info.type_name, tensor.info.bytes, UnknownType(tensor)));
+    } else {
+      others->push_back(tensor.name);
+    }
   }
   for (const TensorView& tensor : set_->all()) {
     if (taken_.count(tensor.name) == 0) others->push_back(tensor.name);

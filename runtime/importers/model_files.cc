@@ -79,6 +79,9 @@ Result<std::set<std::string>> ReadIndex(ModelFiles* files) {
 Result<ModelFiles> FindModelFiles(const std::string& path) {
   ModelFiles out;
   if (!IsFolder(path)) {
+    if (access(path.c_str(), F_OK) != 0) {
+      return MakeDiagnostic(diag::kFileOpen, {}, path, std::generic_category().message(errno));
+    }
     if (!path.ends_with(kFileEnd)) return MakeDiagnostic(diag::kImportKind, {});
     out.folder = FolderOf(path);
     out.paths = {path};
@@ -101,7 +104,8 @@ Result<ModelFiles> FindModelFiles(const std::string& path) {
 
 Status CheckPlaces(const ModelFiles& files, const TensorSet& set) {
   for (const auto& [name, path] : files.places) {
-    const TensorView* const tensor = set.Find(name);
+    const TensorView* tensor = set.Find(name);
+    if (tensor == nullptr) tensor = set.FindUnknown(name);
     if (tensor != nullptr && set.FileOf(*tensor) == path) continue;
     return TensorError(name,
                        fmt::format("it is not in {}, where {} says it is", path, files.index));

@@ -38,6 +38,10 @@ class TensorSet {
 
   [[nodiscard]] std::span<const TensorView> all() const { return tensors_; }  // by name
   [[nodiscard]] const TensorView* Find(std::string_view name) const;          // null: none
+  // Those of an element type that is unknown, which are not among the others; only their names,
+  // type_name, bytes and file mean something.
+  [[nodiscard]] std::span<const TensorView> unknown() const { return unknown_; }
+  [[nodiscard]] const TensorView* FindUnknown(std::string_view name) const;
 
   // The path of its file.
   [[nodiscard]] const std::string& FileOf(const TensorView& tensor) const {
@@ -53,10 +57,12 @@ class TensorSet {
  private:
   std::vector<MappedFile> files_;
   std::vector<TensorView> tensors_;
+  std::vector<TensorView> unknown_;
 };
 
 // "tensor `x`: why".
 Diagnostic TensorError(std::string_view name, std::string_view why);
+Diagnostic UnknownType(const TensorView& tensor);
 
 // The elements of a tensor of real numbers, or some of them.
 std::vector<float> FloatsOf(const TensorView& tensor);

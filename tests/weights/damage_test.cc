@@ -380,6 +380,34 @@ TEST(Damage, ExpertsThatCannotBeImported) {
                                  "4096 can be imported"}));
 }
 
+// The only tensor that is lost is the one of an unknown type, and only where it matters.
+TEST(Damage, TypesThatAreUnknown) {
+  const RawTensor weight = {"l.weight", "I8", {1, 1}, "x"};
+  const RawTensor scale = {"l.weight_scale", "F32", {1}, Words(1, 0x3F000000)};
+  EXPECT_EQ(ErrorsOf("m.safetensors", SafetensorsFile({weight, scale, {"bias", "F4", {3}, "xx"}})),
+            Lines({"l, compressed-tensors: no error"}));
+  EXPECT_EQ(
+      ErrorsOf("m.safetensors", SafetensorsFile({weight, {"l.weight_scale", "F6_E2M3", {1}, "x"}})),
+      Lines({"l, compressed-tensors: tensor `l.weight_scale`: its type F6_E2M3 is unknown"}));
+  EXPECT_EQ(ErrorsOf("m.safetensors",
+                     SafetensorsFile({weight, scale, {"l.weight_zero_point", "U4", {2}, "x"}})),
+            Lines({"l, compressed-tensors: tensor `l.weight_zero_point`: its type U4 is unknown"}));
+  EXPECT_EQ(
+      ErrorsOf("m.safetensors", SafetensorsFile({weight, scale, {"m.weight", "F4", {2, 1}, "x"}})),
+      Lines(
+          {"l, compressed-tensors: no error", "m, F4: tensor `m.weight`: its type F4 is unknown"}));
+  auto gptq = GptqFile({});
+  gptq[2] = {"l.scales", "F4", {2, 64}, std::string(64, 'x')};
+  EXPECT_EQ(ImportError(gptq, {"gptq-v2", 4, 0}), "tensor `l.scales`: its type F4 is unknown");
+}
+
+TEST(Damage, NamesWithControlCharacters) {
+  auto gptq = GptqFile({});
+  for (RawTensor& tensor : gptq) tensor.name.insert(1, "\\n\\u001b");  // as JSON escapes them
+  EXPECT_EQ(ImportError(gptq, {"gptq-v2", 4, 16}),
+            "tensor `l\\x0a\\x1b.scales`: its groups have 32 rows, and should have 16");
+}
+
 TEST(Damage, FileNames) {
   EXPECT_EQ(FileNameOf("model.layers.0.q_proj"), "model.layers.0.q_proj");
   EXPECT_EQ(FileNameOf("../../etc/passwd"), "_.._.._etc_passwd");

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "runtime/importers/model.h"
+#include "support/printable.h"
 #include "tools/commands.h"
 #include "tools/diagnostics.h"
 #include "tools/output.h"
@@ -109,7 +110,7 @@ class Importer {
     const std::string file = FileOf(weights);
     const auto [place, is_new] = names_.emplace(file, weights.name);
     if (is_new) return std::nullopt;
-    return MakeDiagnostic(diag::kImportName, {}, file, place->second);
+    return MakeDiagnostic(diag::kImportName, {}, file, Printable(place->second));
   }
 
   // Reads and packs weights, on a thread of their own.
@@ -149,7 +150,7 @@ class Importer {
       PrintError(*out.error);
       return kEnvironment;
     }
-    PrintError(out.weights->name + ": " + out.error->message, out.error->help);
+    PrintError(Printable(out.weights->name) + ": " + out.error->message, out.error->help);
     if (request_.json) AppendOutcome(out);
     return kRejected;
   }
@@ -160,8 +161,8 @@ class Importer {
     if (request_.json) {
       AppendOutcome(out);
     } else {
-      PrintText(stdout, fmt::format("{}: {}, {}\n", out.weights->name, out.weights->format,
-                                    WeightsText(out.packed->info)));
+      PrintText(stdout, fmt::format("{}: {}, {}\n", Printable(out.weights->name),
+                                    out.weights->format, WeightsText(out.packed->info)));
     }
     return kDone;
   }

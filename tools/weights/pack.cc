@@ -136,6 +136,16 @@ int ReadFloats(const PackRequest& request, Floats* out) {
   return kDone;
 }
 
+// Reports an error in a source of codes: of the file that has them, or scales, or zero points.
+int RejectSource(const PackRequest& request, const std::string& name, Diagnostic error) {
+  const bool value = error.info == &diag::kWeightsValue || error.info == &diag::kWeightsNotFinite;
+  const bool zero = value && error.message.starts_with("the zero point");
+  if (request.codes.empty()) return Reject(name, error);
+  if (error.info == &diag::kWeightsGather) return Reject(request.gather, error);
+  if (error.info == &diag::kWeightsValue && !zero) error.help = "--scale f32 holds it";
+  return Reject(!value ? name : zero ? request.zeros : request.scales, error);
+}
+
 // Writes the .tsw file of a source of codes, or its shard.
 int WriteSource(const PackRequest& request, const PackTypes& types, const std::string& name,
                 const CodeSource& source, const Progress& progress) {
@@ -146,12 +156,12 @@ int WriteSource(const PackRequest& request, const PackTypes& types, const std::s
       PrintError(packed.error());
       return kEnvironment;
     }
-    if (!packed.ok()) return Reject(name, packed.error());
+    if (!packed.ok()) return RejectSource(request, name, packed.error());
     PrintWeights(*packed, request.output, request.json);
     return kDone;
   }
   const auto packed = PackedWeights::Pack(source, progress);
-  if (!packed.ok()) return Reject(name, packed.error());
+  if (!packed.ok()) return RejectSource(request, name, packed.error());
   const auto part = ShardOf(*packed, request.along == "k", types.part, types.parts);
   if (!part.ok()) return Reject("--shard " + request.shard, part.error());
   return WriteWeights(*part, request.output, request.json);
