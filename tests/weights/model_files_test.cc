@@ -65,6 +65,10 @@ TEST_F(ModelFilesTest, AnIndexThatIsWrong) {
   EXPECT_EQ(Opened(),
             "tensor `l.weight`: it is not in D/b.safetensors, where "
             "D/model.safetensors.index.json says it is");
+  Index(R"({"weight_map": {"l.weight": "b.safetensors", "m.weight": "a.safetensors"}})");
+  EXPECT_EQ(Opened(),
+            "tensor `l.weight`: it is not in D/b.safetensors, where "
+            "D/model.safetensors.index.json says it is");
   Index(R"({"weight_map": {"n.weight": "a.safetensors"}})");
   EXPECT_EQ(Opened().substr(0, 41), "tensor `n.weight`: it is not in D/a.safet");
   Index(R"({"weight_map": {"l.weight": "d.safetensors"}})");
