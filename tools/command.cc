@@ -81,6 +81,11 @@ void Command::Count(const char* names, const char* what, uint32_t* out, const ch
       ->type_name(what);
 }
 
+void Command::Integer(const char* names, const char* what, std::optional<int64_t>* out,
+                      const char* help) {
+  impl_->app.add_option(names, *out, WrapHelp(help))->type_name(what);
+}
+
 void Command::Choice(const char* names, std::string* out, std::vector<std::string> words,
                      const char* help) {
   std::string what;

@@ -38,6 +38,7 @@ class Command {
              const char* help);
   void Number(const char* names, const char* what, uint32_t* out, const char* help);
   void Count(const char* names, const char* what, uint32_t* out, const char* help);  // at least 1
+  void Integer(const char* names, const char* what, std::optional<int64_t>* out, const char* help);
   // One of the words; `form:NAME` is a word for every text that begins with `form:`.
   void Choice(const char* names, std::string* out, std::vector<std::string> words,
               const char* help);

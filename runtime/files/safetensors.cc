@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/diagnostics.h"
+#include "support/printable.h"
 
 namespace tarsia {
 namespace {
@@ -79,7 +80,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
       tensor.item_bytes = row.type.bits / 8;
       return Go(State::kFields);
     }
-    return BadTensor("element type `" + text.substr(0, 32) + "` is unknown");
+    return Go(State::kFields);  // newer than this list: its other tensors can be read
   }
   bool number_unsigned(number_unsigned_t value) override {
     TensorInfo& tensor = tensors.empty() ? spare_ : tensors.back().tensor;
@@ -148,7 +149,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool BadTensor(const std::string& why) {
-    return Bad("tensor `" + tensors.back().name.substr(0, 100) + "`: " + why);
+    return Bad("tensor `" + PrintableStart(tensors.back().name, 100) + "`: " + why);
   }
 
   State state_ = State::kStart;
@@ -159,8 +160,8 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
   TensorInfo spare_;
 };
 
-Diagnostic BadTensor(const std::string& name, std::string_view why) {
-  return MakeDiagnostic(diag::kSafetensorsTensor, Location(), name.substr(0, 100), why);
+Diagnostic BadTensor(std::string_view name, std::string_view why) {
+  return MakeDiagnostic(diag::kSafetensorsTensor, Location(), PrintableStart(name, 100), why);
 }
 
 // Data of a tensor must have the size that its shape says, within the file.
@@ -170,7 +171,7 @@ Status CheckTensor(const NamedTensor& named, uint64_t data_bytes) {
   if (named.tensor.offset > data_bytes || named.tensor.bytes > data_bytes - named.tensor.offset) {
     return BadTensor(named.name, "its data lies beyond the end of the file");
   }
-  if (counted.bytes != named.tensor.bytes) {
+  if (named.tensor.type && counted.bytes != named.tensor.bytes) {
     return BadTensor(named.name, ShapeText(named.tensor.shape) + " of " + named.tensor.type_name +
                                      " is " + std::to_string(counted.bytes) +
                                      " bytes, but its offsets span " +
@@ -259,7 +260,10 @@ Result<std::vector<NamedTensor>> ReadSafetensorsHeader(const InputFile& file) {
 Result<TensorInfo> FindTensor(const std::vector<NamedTensor>& tensors, std::string_view name) {
   std::vector<std::string_view> names;
   for (const NamedTensor& named : tensors) {
-    if (named.name == name) return named.tensor;
+    if (named.name == name) {
+      if (named.tensor.type) return named.tensor;
+      return BadTensor(name, "element type `" + named.tensor.type_name + "` is unknown");
+    }
     names.emplace_back(named.name);
   }
   Diagnostic error = MakeDiagnostic(diag::kSafetensorsUnknownTensor, Location(), name);

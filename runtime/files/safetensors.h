@@ -31,13 +31,14 @@ struct NamedTensor {
 
 // Reads the header of a file of `file_bytes` bytes; `header` is the JSON text, which begins at byte
 // 8. Treats it as hostile: memory is bounded by the size of the text, time is linear (but for a
-// sort). The tensors are sorted by name.
+// sort). The tensors are sorted by name. One of a type that is not in the list above has no `type`,
+// and its bytes are those of its offsets, whatever its shape.
 Result<std::vector<NamedTensor>> ParseSafetensorsHeader(std::string_view header,
                                                         uint64_t file_bytes);
 // The length of the header from the first 8 bytes. Errors: it exceeds the file.
 Result<uint64_t> SafetensorsHeaderLength(std::span<const uint8_t> head, uint64_t file_bytes);
 Result<std::vector<NamedTensor>> ReadSafetensorsHeader(const InputFile& file);
-// The tensor with a name. Errors: suggests the nearest name.
+// The tensor with a name. Errors: suggests the nearest name; its type is unknown.
 Result<TensorInfo> FindTensor(const std::vector<NamedTensor>& tensors, std::string_view name);
 
 // The format's name of a type; empty if it has none.

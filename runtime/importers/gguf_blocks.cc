@@ -225,6 +225,16 @@ constexpr PlainType kPlain[] = {{0, {"F32", 1, 4, false}},  {1, {"F16", 1, 2, fa
                                 {26, {"I32", 1, 4, false}}, {27, {"I64", 1, 8, false}},
                                 {28, {"F64", 1, 8, false}}, {30, {"BF16", 1, 2, false}}};
 
+// Types of ggml that are not read.
+struct TypeName {
+  uint32_t type;
+  const char* name;
+};
+constexpr TypeName kOtherTypes[] = {{4, "Q4_2"},     {5, "Q4_3"},    {9, "Q8_1"},     {15, "Q8_K"},
+                                    {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"},
+                                    {21, "IQ3_S"},   {22, "IQ2_S"},  {23, "IQ4_XS"},  {29, "IQ1_M"},
+                                    {34, "TQ1_0"},   {35, "TQ2_0"},  {40, "NVFP4"}};
+
 const BlockFormat* FindFormat(uint32_t type) {
   const auto* const found = std::find_if(std::begin(kFormats), std::end(kFormats),
                                          [type](const BlockFormat& f) { return f.type == type; });
@@ -383,6 +393,14 @@ std::optional<GgufBlock> GgufBlockSize(uint32_t type) {
     if (plain.type == type) return plain.block;
   }
   return std::nullopt;
+}
+
+std::string GgufTypeName(uint32_t type) {
+  if (const auto block = GgufBlockSize(type)) return std::string(block->name);
+  for (const TypeName& other : kOtherTypes) {
+    if (other.type == type) return other.name;
+  }
+  return std::to_string(type);
 }
 
 Result<CodeSource> ReadGguf(const GgufTensor& tensor, const uint8_t* file, int64_t index) {

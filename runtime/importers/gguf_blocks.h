@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "runtime/importers/gguf_file.h"
@@ -21,6 +22,8 @@ struct GgufBlock {
 };
 // By the number of a type; none if it is unknown.
 std::optional<GgufBlock> GgufBlockSize(uint32_t type);
+// "Q4_K"; the number of a type that ggml did not have when this was written.
+std::string GgufTypeName(uint32_t type);
 
 // Codes, scales and zero points of matrix number `index` (of the extents from the third on) of a
 // tensor in the file with these bytes, which must outlive the result.

@@ -10,12 +10,14 @@
 #include "runtime/diagnostics.h"
 #include "runtime/importers/gguf_blocks.h"
 #include "runtime/importers/tensor_set.h"
+#include "support/printable.h"
 
 namespace tarsia {
 namespace {
 
 constexpr uint32_t kArray = 9;
 constexpr uint32_t kString = 8;
+constexpr size_t kMostDepth = 8;  // of arrays in arrays
 constexpr uint32_t kMostRank = 4;
 constexpr uint64_t kMostName = 1024;
 // Bytes of a value of each type; 0: of variable size.
@@ -63,24 +65,13 @@ class GgufReader {
   uint64_t at_ = 0;
 };
 
-// Reads past a value. Arrays of arrays do not exist.
-Status SkipValue(GgufReader& reader, uint32_t type, bool in_array) {
-  if (type >= std::size(kValueBytes) || (in_array && type == kArray)) {
+// Reads past `count` values that are no arrays.
+Status SkipPlain(GgufReader& reader, uint32_t type, uint64_t count) {
+  if (type >= std::size(kValueBytes)) {
     return reader.Bad(fmt::format("a value has the type {}, which is unknown", type));
   }
-  if (type == kString) return reader.SkipString() ? OkStatus() : Status(reader.Truncated());
-  if (type != kArray) {
-    return reader.Skip(kValueBytes[type]) ? OkStatus() : Status(reader.Truncated());
-  }
-  uint32_t element = 0;
-  uint64_t count = 0;
-  if (!reader.Read(&element) || !reader.Read(&count)) return reader.Truncated();
-  if (element >= std::size(kValueBytes) || element == kArray) {
-    return reader.Bad(
-        fmt::format("an array has elements of the type {}, which is unknown", element));
-  }
-  if (element != kString) {
-    const uint64_t bytes = kValueBytes[element];
+  if (type != kString) {
+    const uint64_t bytes = kValueBytes[type];
     if (count > reader.left() / bytes) return reader.Truncated();
     return reader.Skip(count * bytes) ? OkStatus() : Status(reader.Truncated());
   }
@@ -90,26 +81,71 @@ Status SkipValue(GgufReader& reader, uint32_t type, bool in_array) {
   return OkStatus();
 }
 
-// Reads past the pairs; finds the alignment.
-Result<uint64_t> ReadPairs(GgufReader& reader, uint64_t count) {
-  uint64_t alignment = 32;
+Status SkipArray(GgufReader& reader) {
+  std::vector<uint64_t> open = {1};  // how many arrays are still to come in each array of arrays
+  while (!open.empty()) {
+    if (open.back() == 0) {
+      open.pop_back();
+      continue;
+    }
+    --open.back();
+    uint32_t element = 0;
+    uint64_t count = 0;
+    if (!reader.Read(&element) || !reader.Read(&count)) return reader.Truncated();
+    if (element != kArray) {
+      TARSIA_CHECK(SkipPlain(reader, element, count));
+    } else if (open.size() == kMostDepth) {
+      return reader.Bad(fmt::format("arrays are nested more than {} deep", kMostDepth));
+    } else {
+      open.push_back(count);
+    }
+  }
+  return OkStatus();
+}
+
+// A value of some type of integers.
+Status ReadNumber(GgufReader& reader, uint32_t type, std::string_view key, uint64_t* out) {
+  constexpr uint32_t kIntegers[] = {0, 1, 2, 3, 4, 5, 10, 11};  // u8 to i32, u64, i64
+  if (std::find(std::begin(kIntegers), std::end(kIntegers), type) == std::end(kIntegers)) {
+    return reader.Bad(fmt::format("`{}` is no integer", key));
+  }
+  *out = 0;
+  for (uint64_t i = 0; i < kValueBytes[type]; ++i) {
+    uint8_t byte = 0;
+    if (!reader.Read(&byte)) return reader.Truncated();
+    *out |= uint64_t{byte} << (8 * i);
+  }
+  return OkStatus();
+}
+
+Status ReadAlignment(GgufReader& reader, uint32_t type, uint64_t* alignment) {
+  uint32_t value = 0;
+  if (type != 4) return reader.Bad("`general.alignment` is no u32");
+  if (!reader.Read(&value)) return reader.Truncated();
+  if (value == 0 || (value & (value - 1)) != 0) {
+    return reader.Bad(fmt::format("an alignment of {}", value));
+  }
+  *alignment = value;
+  return OkStatus();
+}
+
+// Reads past the pairs, but for those that matter.
+Status ReadPairs(GgufReader& reader, uint64_t count, uint64_t* alignment, GgufHeader* out) {
   for (uint64_t i = 0; i < count; ++i) {
     std::string key;
     uint32_t type = 0;
     if (!reader.ReadString(&key) || !reader.Read(&type)) return reader.Truncated();
-    if (key != "general.alignment") {
-      TARSIA_CHECK(SkipValue(reader, type, false));
-      continue;
+    if (key == "general.alignment") {
+      TARSIA_CHECK(ReadAlignment(reader, type, alignment));
+    } else if (key == "split.no" || key == "split.count") {
+      TARSIA_CHECK(ReadNumber(reader, type, key, key == "split.no" ? &out->part : &out->parts));
+    } else if (type == kArray) {
+      TARSIA_CHECK(SkipArray(reader));
+    } else {
+      TARSIA_CHECK(SkipPlain(reader, type, 1));
     }
-    uint32_t value = 0;
-    if (type != 4) return reader.Bad("`general.alignment` is no u32");
-    if (!reader.Read(&value)) return reader.Truncated();
-    if (value == 0 || (value & (value - 1)) != 0) {
-      return reader.Bad(fmt::format("an alignment of {}", value));
-    }
-    alignment = value;
   }
-  return alignment;
+  return OkStatus();
 }
 
 Result<GgufTensor> ReadTensorHeader(GgufReader& reader) {
@@ -169,23 +205,26 @@ Status PlaceTensors(std::vector<GgufTensor>& tensors, uint64_t data, uint64_t al
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i - 1].first + order[i - 1].second->bytes <= order[i].first) continue;
     return TensorError(order[i].second->name,
-                       fmt::format("its data overlaps that of `{}`", order[i - 1].second->name));
+                       fmt::format("its data overlaps that of `{}`",
+                                   PrintableStart(order[i - 1].second->name, 200)));
   }
   return OkStatus();
 }
 
 }  // namespace
 
-Result<std::vector<GgufTensor>> ParseGguf(std::span<const uint8_t> file) {
+Result<GgufHeader> ParseGguf(std::span<const uint8_t> file) {
   GgufReader reader(file);
   uint32_t magic = 0, version = 0;
-  uint64_t count = 0, pairs = 0;
+  uint64_t count = 0, pairs = 0, alignment = 32;
   if (!reader.Read(&magic) || magic != 0x46554747) return MakeDiagnostic(diag::kGgufMagic, {});
   if (!reader.Read(&version)) return reader.Truncated();
+  if ((version & 0xFFFF) == 0 && version != 0) return MakeDiagnostic(diag::kGgufBigEndian, {});
   if (version < 2 || version > 3) return MakeDiagnostic(diag::kGgufVersion, {}, version);
   if (!reader.Read(&count) || !reader.Read(&pairs)) return reader.Truncated();
-  TARSIA_TRY(const uint64_t alignment, ReadPairs(reader, pairs));
-  std::vector<GgufTensor> out;
+  GgufHeader header;
+  TARSIA_CHECK(ReadPairs(reader, pairs, &alignment, &header));
+  std::vector<GgufTensor>& out = header.tensors;
   for (uint64_t i = 0; i < count; ++i) {
     TARSIA_TRY(GgufTensor tensor, ReadTensorHeader(reader));
     out.push_back(std::move(tensor));
@@ -198,7 +237,7 @@ Result<std::vector<GgufTensor>> ParseGguf(std::span<const uint8_t> file) {
       std::adjacent_find(out.begin(), out.end(),
                          [](const GgufTensor& a, const GgufTensor& b) { return a.name == b.name; });
   if (twice != out.end()) return TensorError(twice->name, "it stands twice");
-  return out;
+  return header;
 }
 
 }  // namespace tarsia

@@ -61,7 +61,11 @@ Result<GptqTensors> FindGptq(const TensorSet& set, const std::string& layer,
   if (out.bits == 0 && out.k > 0)
     out.bits = static_cast<int>(std::min<int64_t>(rows * 32 / out.k, 99));
   if (out.bits < 1 || out.bits > 8) {
-    return TensorError(out.qweight->name, fmt::format("the codes have {} bits", out.bits));
+    Diagnostic error = TensorError(
+        out.qweight->name, out.bits == 0 ? std::string("it does not say how many bits a code has")
+                                         : fmt::format("the codes would have {} bits", out.bits));
+    error.help = "give --bits";
+    return error;
   }
   if (out.k == 0) out.k = rows * kStreamWordBits / out.bits;
   if (out.k % kStreamWordBits != 0 || rows * kStreamWordBits != out.k * out.bits) {
@@ -102,15 +106,21 @@ Result<std::vector<int32_t>> RowsByGroup(const TensorView& g_idx, int64_t groups
   return out;
 }
 
-// Whether the groups divide the rows, and are those that the caller has named.
+// Whether the groups divide the rows, and are those that the caller or the configuration has named.
 Status CheckGroups(const TensorView& scales, int64_t k, int64_t groups,
                    const LayerOptions& options) {
+  const std::string by = options.group_field.empty() ? "" : " by " + options.group_field;
+  const int64_t wanted = options.group < 0 ? k : std::min(options.group, k);
+  if (wanted > 0 && k % wanted != 0) {
+    return TensorError(scales.name,
+                       fmt::format("groups of {} rows{} do not divide {} rows", wanted, by, k));
+  }
   if (groups < 1 || k % groups != 0) {
     return TensorError(scales.name, fmt::format("{} groups do not divide {} rows", groups, k));
   }
-  if (options.group > 0 && options.group != k / groups) {
-    return TensorError(scales.name, fmt::format("its groups have {} rows, and should have {}",
-                                                k / groups, options.group));
+  if (wanted > 0 && wanted != k / groups) {
+    return TensorError(scales.name, fmt::format("its groups have {} rows, and should have {}{}",
+                                                k / groups, wanted, by));
   }
   return OkStatus();
 }

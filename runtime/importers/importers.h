@@ -19,7 +19,8 @@ namespace tarsia {
 // What the files do not say of themselves; 0: unknown.
 struct LayerOptions {
   int bits = 0;
-  int64_t group = 0;
+  int64_t group = 0;             // -1: all rows
+  std::string group_field;       // "`group_size` of PATH" where a file says the group
   bool zeros_minus_one = false;  // GPTQ of the first version
 };
 

@@ -1,7 +1,6 @@
 #include "runtime/importers/model.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,10 +11,10 @@
 #include <utility>
 
 #include "runtime/diagnostics.h"
-#include "runtime/importers/gguf_blocks.h"
-#include "runtime/importers/gguf_file.h"
+#include "runtime/importers/gguf_model.h"
 #include "runtime/importers/importers.h"
 #include "runtime/importers/model_config.h"
+#include "runtime/importers/model_files.h"
 #include "runtime/importers/tensor_set.h"
 
 namespace tarsia {
@@ -25,27 +24,34 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-bool IsFolder(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
-
-std::vector<std::string> SafetensorsIn(const std::string& folder) {
-  std::vector<std::string> out;
-  DIR* const open = opendir(folder.c_str());
-  if (open == nullptr) return out;
-  while (const dirent* entry = readdir(open)) {  // NOLINT(concurrency-mt-unsafe): own stream
-    if (EndsWith(entry->d_name, ".safetensors")) out.push_back(folder + "/" + entry->d_name);
-  }
-  closedir(open);
-  std::sort(out.begin(), out.end());
-  return out;
-}
+// Of the tensors of a layer, in any format.
+constexpr const char* kSuffixes[] = {".qweight",
+                                     ".qzeros",
+                                     ".scales",
+                                     ".g_idx",
+                                     ".weight_packed",
+                                     ".weight_shape",
+                                     ".weight_scale",
+                                     ".weight_zero_point",
+                                     ".weight_g_idx",
+                                     ".weight_global_scale",
+                                     ".weight",
+                                     ".weight_scale_2",
+                                     ".weight_scale_inv",
+                                     ".W_q",
+                                     ".scale",
+                                     ".zero",
+                                     ".shape",
+                                     ".nbits",
+                                     ".axis",
+                                     ".weight.absmax",
+                                     ".weight.quant_map",
+                                     ".weight.nested_absmax",
+                                     ".weight.nested_quant_map",
+                                     ".weight.quant_state.bitsandbytes__nf4",
+                                     ".weight.quant_state.bitsandbytes__fp4",
+                                     "_blocks",
+                                     "_scales"};
 
 using ReadLayer = Result<CodeSource> (*)(const TensorSet& set, const std::string& layer,
                                          const LayerOptions& options);
@@ -73,10 +79,17 @@ class Finder {
   [[nodiscard]] std::optional<Found> WeightFormat(const std::string& layer) const;
   Status Add(const std::string& layer, const Found& found, std::vector<ModelWeights>* out);
   void AddExperts(const std::string& layer, std::vector<ModelWeights>* out);
+  // A tensor of the layer whose type is unknown; null if there is none.
+  [[nodiscard]] const TensorView* UnknownOf(const std::string& layer) const;
   // The bytes of the tensors of a layer, which are noted as taken.
   uint64_t Take(const std::string& layer);
   [[nodiscard]] const TensorView* Tensor(const std::string& layer, const char* suffix) const {
     return set_->Find(layer + suffix);
+  }
+
+  // Whether there is one, even of an unknown type.
+  [[nodiscard]] bool Has(const std::string& layer, const char* suffix) const {
+    return Tensor(layer, suffix) != nullptr || set_->FindUnknown(layer + suffix) != nullptr;
   }
 
   std::shared_ptr<const TensorSet> set_;
@@ -110,15 +123,15 @@ Found Finder::QweightFormat(const std::string& layer) const {
 
 std::optional<Found> Finder::WeightFormat(const std::string& layer) const {
   const DType type = *Tensor(layer, ".weight")->info.type;
-  if (type == kU8 && Tensor(layer, ".weight.absmax") != nullptr) {
+  if (type == kU8 && Has(layer, ".weight.absmax")) {
     return Found{"bitsandbytes", ReadBitsandbytes};
   }
-  if (type == kU8 && Tensor(layer, ".weight_scale_2") != nullptr) return Found{"nvfp4", ReadNvfp4};
-  if (type == kF8E4M3FN && Tensor(layer, ".weight_scale_inv") != nullptr) {
+  if (type == kU8 && Has(layer, ".weight_scale_2")) return Found{"nvfp4", ReadNvfp4};
+  if (type == kF8E4M3FN && Has(layer, ".weight_scale_inv")) {
     return Found{"fp8-blocks", ReadFp8Blocks};
   }
   const bool bytes = type == kI8 || type == kF8E4M3FN || type == kF8E5M2;
-  if (bytes && Tensor(layer, ".weight_scale") != nullptr) {
+  if (bytes && Has(layer, ".weight_scale")) {
     return Found{"compressed-tensors", ReadBytes};
   }
   return std::nullopt;
@@ -137,33 +150,7 @@ std::optional<Found> Finder::FormatOf(const std::string& layer) const {
 
 uint64_t Finder::Take(const std::string& layer) {
   uint64_t bytes = 0;
-  for (const char* const suffix : {".qweight",
-                                   ".qzeros",
-                                   ".scales",
-                                   ".g_idx",
-                                   ".weight_packed",
-                                   ".weight_shape",
-                                   ".weight_scale",
-                                   ".weight_zero_point",
-                                   ".weight_g_idx",
-                                   ".weight_global_scale",
-                                   ".weight",
-                                   ".weight_scale_2",
-                                   ".weight_scale_inv",
-                                   ".W_q",
-                                   ".scale",
-                                   ".zero",
-                                   ".shape",
-                                   ".nbits",
-                                   ".axis",
-                                   ".weight.absmax",
-                                   ".weight.quant_map",
-                                   ".weight.nested_absmax",
-                                   ".weight.nested_quant_map",
-                                   ".weight.quant_state.bitsandbytes__nf4",
-                                   ".weight.quant_state.bitsandbytes__fp4",
-                                   "_blocks",
-                                   "_scales"}) {
+  for (const char* const suffix : kSuffixes) {
     const TensorView* const tensor = Tensor(layer, suffix);
     if (tensor == nullptr) continue;
     bytes += tensor->info.bytes;
@@ -172,10 +159,19 @@ uint64_t Finder::Take(const std::string& layer) {
   return bytes;
 }
 
+const TensorView* Finder::UnknownOf(const std::string& layer) const {
+  for (const char* const suffix : kSuffixes) {
+    const TensorView* const tensor = set_->FindUnknown(layer + suffix);
+    if (tensor != nullptr) return tensor;
+  }
+  return nullptr;
+}
+
 Status Finder::Add(const std::string& layer, const Found& found, std::vector<ModelWeights>* out) {
   LayerOptions options;
   options.bits = options_.bits != 0 ? options_.bits : config_.bits;
-  options.group = options_.group;
+  options.group = options_.group != 0 ? options_.group : config_.group;
+  if (options_.group == 0) options.group_field = config_.group_field;
   options.zeros_minus_one = std::string_view(found.format) == "gptq-v1";
   const bool version_known =
       !options_.format.empty() || !config_.checkpoint_format.empty() || config_.method == "gptq";
@@ -183,6 +179,10 @@ Status Finder::Add(const std::string& layer, const Found& found, std::vector<Mod
     return MakeDiagnostic(diag::kImportGptqVersion, {});
   }
   const uint64_t bytes = Take(layer);
+  if (const TensorView* const unknown = UnknownOf(layer)) {
+    out->push_back(RefusedWeights(layer, found.format, bytes, UnknownType(*unknown)));
+    return OkStatus();
+  }
   out->push_back({layer, found.format, bytes, [set = set_, layer, options, read = found.read] {
                     return read(*set, layer, options);
                   }});
@@ -192,8 +192,18 @@ Status Finder::Add(const std::string& layer, const Found& found, std::vector<Mod
 void Finder::AddExperts(const std::string& layer, std::vector<ModelWeights>* out) {
   const TensorView& blocks = *Tensor(layer, "_blocks");
   const bool several = blocks.rank() == 4;
-  const int64_t experts = several ? std::min<int64_t>(blocks.extent(0), 4096) : 1;
+  const int64_t experts = several ? blocks.extent(0) : 1;
   const uint64_t bytes = Take(layer);
+  if (const TensorView* const unknown = UnknownOf(layer)) {
+    out->push_back(RefusedWeights(layer, "mxfp4", bytes, UnknownType(*unknown)));
+    return;
+  }
+  if (experts < 1 || experts > kMostMatrices) {
+    const Diagnostic why = experts < 1 ? TensorError(blocks.name, "an extent of its shape is 0")
+                                       : TooManyMatrices(blocks.name, experts);
+    out->push_back(RefusedWeights(layer, "mxfp4", bytes, why));
+    return;
+  }
   for (int64_t i = 0; i < experts; ++i) {
     out->push_back({several ? layer + "." + std::to_string(i) : layer, "mxfp4",
                     bytes / static_cast<uint64_t>(experts),
@@ -206,12 +216,20 @@ Status Finder::Find(std::vector<ModelWeights>* weights, std::vector<std::string>
     const auto layer = LayerOf(tensor);
     if (!layer || taken_.count(tensor.name) != 0) continue;
     if (EndsWith(tensor.name, "_blocks")) {
-      if (Tensor(*layer, "_scales") != nullptr) AddExperts(*layer, weights);
+      if (Has(*layer, "_scales")) AddExperts(*layer, weights);
       continue;
     }
     const auto found = FormatOf(*layer);
     if (!found) continue;
     TARSIA_CHECK(Add(*layer, *found, weights));
+  }
+  for (const TensorView& tensor : set_->unknown()) {
+    if (const auto layer = LayerOf(tensor)) {
+      weights->push_back(
+          RefusedWeights(*layer, tensor.info.type_name, tensor.info.bytes, UnknownType(tensor)));
+    } else {
+      others->push_back(tensor.name);
+    }
   }
   for (const TensorView& tensor : set_->all()) {
     if (taken_.count(tensor.name) == 0) others->push_back(tensor.name);
@@ -219,60 +237,32 @@ Status Finder::Find(std::vector<ModelWeights>* weights, std::vector<std::string>
   return OkStatus();
 }
 
-// A .gguf file that stays open while its weights are read.
-struct GgufModel {
-  MappedFile file;
-  std::vector<GgufTensor> tensors;
-};
-
-Result<std::shared_ptr<const GgufModel>> OpenGguf(const std::string& path) {
-  TARSIA_TRY(MappedFile file, MappedFile::Open(path));
-  auto tensors = ParseGguf(file.bytes());
-  if (!tensors.ok()) return tensors.TakeError();
-  return std::make_shared<const GgufModel>(GgufModel{std::move(file), *std::move(tensors)});
-}
-
-void FindGguf(const std::shared_ptr<const GgufModel>& model, std::vector<ModelWeights>* weights,
-              std::vector<std::string>* others) {
-  for (const GgufTensor& tensor : model->tensors) {
-    const auto block = GgufBlockSize(tensor.type);
-    if (!block || !block->weights || tensor.extents.size() < 2) {
-      others->push_back(tensor.name);
-      continue;
-    }
-    int64_t matrices = 1;
-    for (size_t i = 2; i < tensor.extents.size(); ++i) {
-      matrices = std::min<int64_t>(matrices * tensor.extents[i], 4096);
-    }
-    for (int64_t i = 0; i < matrices; ++i) {
-      const std::string name = matrices > 1 ? tensor.name + "." + std::to_string(i) : tensor.name;
-      weights->push_back(
-          {name, std::string(block->name), tensor.bytes / static_cast<uint64_t>(matrices),
-           [model, &tensor, i] { return ReadGguf(tensor, model->file.bytes().data(), i); }});
-    }
-  }
-}
-
 }  // namespace
+
+ModelWeights RefusedWeights(std::string name, std::string format, uint64_t bytes,
+                            const Diagnostic& why) {
+  return {std::move(name), std::move(format), bytes, [why] { return Result<CodeSource>(why); }};
+}
+
+Diagnostic TooManyMatrices(std::string_view tensor, int64_t matrices) {
+  return TensorError(tensor, fmt::format("it has {} matrices, and at most {} can be imported",
+                                         matrices, kMostMatrices));
+}
 
 Result<Model> Model::Open(const std::string& path, const ModelOptions& options) {
   Model out;
   if (EndsWith(path, ".gguf")) {
-    TARSIA_TRY(const auto model, OpenGguf(path));
-    FindGguf(model, &out.weights_, &out.others_);
-    out.files_ = model;
+    TARSIA_CHECK(FindGguf(path, &out.weights_, &out.others_));
   } else {
-    const bool folder = IsFolder(path);
-    const auto paths = folder ? SafetensorsIn(path) : std::vector<std::string>{path};
-    if (paths.empty() || !EndsWith(paths[0], ".safetensors")) {
-      return MakeDiagnostic(diag::kImportKind, {});
-    }
-    TARSIA_TRY(const ModelConfig config, ReadModelConfig(folder ? path : FolderOf(path)));
-    TARSIA_TRY(TensorSet set, TensorSet::Open(paths));
-    auto shared = std::make_shared<const TensorSet>(std::move(set));
-    Finder finder(shared, config, options);
+    TARSIA_TRY(const ModelFiles files, FindModelFiles(path));
+    TARSIA_TRY(const ModelConfig config, ReadModelConfig(files.folder, options));
+    TARSIA_TRY(TensorSet set, TensorSet::Open(files.paths));
+    TARSIA_CHECK(CheckPlaces(files, set));
+    Finder finder(std::make_shared<const TensorSet>(std::move(set)), config, options);
     TARSIA_CHECK(finder.Find(&out.weights_, &out.others_));
-    out.files_ = std::move(shared);
+    for (const std::string& name : files.ignored) {
+      out.notes_.push_back(fmt::format("{} is not read: {} does not name it", name, files.index));
+    }
   }
   if (out.weights_.empty()) return MakeDiagnostic(diag::kImportNothing, {});
   return out;

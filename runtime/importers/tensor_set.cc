@@ -11,6 +11,7 @@
 #include "runtime/diagnostics.h"
 #include "runtime/files/safetensors.h"
 #include "support/extents.h"
+#include "support/printable.h"
 
 namespace tarsia {
 namespace {
@@ -22,6 +23,16 @@ Result<std::vector<NamedTensor>> HeaderOf(const MappedFile& file) {
   const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + 8,
                                 Size(static_cast<int64_t>(length)));
   return ParseSafetensorsHeader(header, bytes.size());
+}
+
+bool ComesBefore(const TensorView& a, const TensorView& b) { return a.name < b.name; }
+
+// `tensors` are sorted.
+const TensorView* FindIn(std::span<const TensorView> tensors, std::string_view name) {
+  const auto found = std::lower_bound(
+      tensors.begin(), tensors.end(), name,
+      [](const TensorView& tensor, std::string_view wanted) { return tensor.name < wanted; });
+  return found != tensors.end() && found->name == name ? &*found : nullptr;
 }
 
 // "[-1, 8]" as "[any, 8]".
@@ -36,7 +47,12 @@ std::string WantedShape(std::initializer_list<int64_t> shape) {
 }  // namespace
 
 Diagnostic TensorError(std::string_view name, std::string_view why) {
-  return MakeDiagnostic(diag::kImportTensor, {}, name.substr(0, 200), why);
+  return MakeDiagnostic(diag::kImportTensor, {}, PrintableStart(name, 200), why);
+}
+
+Diagnostic UnknownType(const TensorView& tensor) {
+  return TensorError(tensor.name,
+                     fmt::format("its type {} is unknown", Printable(tensor.info.type_name)));
 }
 
 Result<TensorSet> TensorSet::Open(std::span<const std::string> paths) {
@@ -51,31 +67,36 @@ Result<TensorSet> TensorSet::Open(std::span<const std::string> paths) {
     }
     for (NamedTensor& named : *tensors) {
       const uint8_t* const data = file.bytes().data() + named.tensor.offset;
-      out.tensors_.push_back({std::move(named.name), std::move(named.tensor), data});
+      auto& to = named.tensor.type ? out.tensors_ : out.unknown_;
+      to.push_back({std::move(named.name), std::move(named.tensor), data, out.files_.size()});
     }
     out.files_.push_back(std::move(file));
   }
-  std::sort(out.tensors_.begin(), out.tensors_.end(),
-            [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  std::sort(out.tensors_.begin(), out.tensors_.end(), ComesBefore);
+  std::sort(out.unknown_.begin(), out.unknown_.end(), ComesBefore);
   const auto twice =
       std::adjacent_find(out.tensors_.begin(), out.tensors_.end(),
                          [](const TensorView& a, const TensorView& b) { return a.name == b.name; });
-  if (twice != out.tensors_.end()) return TensorError(twice->name, "it stands in two files");
+  if (twice != out.tensors_.end()) {
+    return TensorError(twice->name, fmt::format("it stands in {} and in {}", out.FileOf(twice[0]),
+                                                out.FileOf(twice[1])));
+  }
   return out;
 }
 
-const TensorView* TensorSet::Find(std::string_view name) const {
-  const auto found = std::lower_bound(
-      tensors_.begin(), tensors_.end(), name,
-      [](const TensorView& tensor, std::string_view wanted) { return tensor.name < wanted; });
-  return found != tensors_.end() && found->name == name ? &*found : nullptr;
+const TensorView* TensorSet::Find(std::string_view name) const { return FindIn(tensors_, name); }
+const TensorView* TensorSet::FindUnknown(std::string_view name) const {
+  return FindIn(unknown_, name);
 }
 
 Result<const TensorView*> TensorSet::Need(const std::string& name,
                                           std::initializer_list<DType> types,
                                           std::initializer_list<int64_t> shape) const {
   const TensorView* const tensor = Find(name);
-  if (tensor == nullptr) return TensorError(name, "it is missing");
+  if (tensor == nullptr) {
+    const TensorView* const unknown = FindUnknown(name);
+    return unknown == nullptr ? TensorError(name, "it is missing") : UnknownType(*unknown);
+  }
   if (std::find(types.begin(), types.end(), *tensor->info.type) == types.end()) {
     std::string wanted;
     for (const DType type : types) {

@@ -21,6 +21,7 @@ struct TensorView {
   std::string name;
   TensorInfo info;
   const uint8_t* data = nullptr;  // info.bytes of them; perhaps not aligned
+  size_t file = 0;                // its number
 
   [[nodiscard]] int64_t extent(size_t dim) const { return info.shape[dim]; }
   [[nodiscard]] size_t rank() const { return info.shape.size(); }
@@ -37,6 +38,15 @@ class TensorSet {
 
   [[nodiscard]] std::span<const TensorView> all() const { return tensors_; }  // by name
   [[nodiscard]] const TensorView* Find(std::string_view name) const;          // null: none
+  // Those of an element type that is unknown, which are not among the others; only their names,
+  // type_name, bytes and file mean something.
+  [[nodiscard]] std::span<const TensorView> unknown() const { return unknown_; }
+  [[nodiscard]] const TensorView* FindUnknown(std::string_view name) const;
+
+  // The path of its file.
+  [[nodiscard]] const std::string& FileOf(const TensorView& tensor) const {
+    return files_[tensor.file].name();
+  }
 
   // A tensor with one of these types and this shape, in which -1 stands for any extent. Errors name
   // the tensor and what it should be.
@@ -47,10 +57,12 @@ class TensorSet {
  private:
   std::vector<MappedFile> files_;
   std::vector<TensorView> tensors_;
+  std::vector<TensorView> unknown_;
 };
 
 // "tensor `x`: why".
 Diagnostic TensorError(std::string_view name, std::string_view why);
+Diagnostic UnknownType(const TensorView& tensor);
 
 // The elements of a tensor of real numbers, or some of them.
 std::vector<float> FloatsOf(const TensorView& tensor);

@@ -33,6 +33,12 @@ bool SameKind(const WeightInfo& a, const WeightInfo& b) {
          a.whole_n == b.whole_n;
 }
 
+// Rows of different lists belong to different columns of x. Each piece with a list has all rows.
+bool SameGather(const PackedWeights& a, const PackedWeights& b) {
+  const auto x = a.part(WeightPart::kGather), y = b.part(WeightPart::kGather);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end());
+}
+
 // The rectangle that a piece and the result share, in coordinates of the whole matrix.
 Region Shared(const WeightInfo& a, const WeightInfo& b) {
   Region out;
@@ -105,7 +111,9 @@ Result<PackedWeights> CutWeights(std::span<const PackedWeights* const> pieces, i
   int64_t covered = 0;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const WeightInfo& piece = pieces[i]->info();
-    if (!SameKind(piece, info)) return MakeDiagnostic(diag::kShardOther, {}, i);
+    if (!SameKind(piece, info) || !SameGather(*pieces[i], *pieces[0])) {
+      return MakeDiagnostic(diag::kShardOther, {}, i);
+    }
     TARSIA_CHECK(CheckBounds(piece));
     const Region region = Shared(piece, info);
     if (region.rows <= 0 || region.columns <= 0) continue;

@@ -173,6 +173,53 @@ static void TestShards(void) {
   tarsia_weights_destroy(joined);
 }
 
+/* Weights whose row i belongs to column (i + first) % kK of x. */
+static tarsia_weights* Gathered(int first) {
+  static int32_t gather[kK];
+  for (int i = 0; i < kK; ++i) gather[i] = (i + first) % kK;
+  for (int i = 0; i < kCount; ++i) codes[i] = (uint8_t)(i % 16);
+  for (int i = 0; i < kScales; ++i) scales[i] = 0.5F;
+  SIZED(tarsia_codes, given);
+  given.type = Type("u4");
+  given.compute = Type("f16");
+  given.k = kK;
+  given.n = kN;
+  given.group = kGroup;
+  given.codes = codes;
+  given.code_count = kCount;
+  given.scale_type = Type("f16");
+  given.scales = scales;
+  given.scale_count = kScales;
+  given.gather = gather;
+  tarsia_weights* out = NULL;
+  CHECK_OK(tarsia_weights_pack(&given, &out));
+  return out;
+}
+
+/* Pieces with one gather list are joined; those with two belong to two matrices. */
+static void TestShardsOfGatherLists(void) {
+  tarsia_weights *whole = Gathered(1), *other = Gathered(2), *thirds[3], *joined = NULL;
+  for (int i = 0; i < 3; ++i) {
+    CHECK_OK(
+        tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false, i, 3, &thirds[i]));
+  }
+  CHECK_OK(tarsia_weights_shard((const tarsia_weights* const*)thirds, 3, false, 0, 1, &joined));
+  const void* gather = NULL;
+  uint64_t bytes = 0;
+  CHECK_OK(tarsia_weights_part(joined, TARSIA_WEIGHTS_GATHER, &gather, &bytes));
+  CHECK(((const int32_t*)gather)[0] == 1 && ((const int32_t*)gather)[kK - 1] == 0);
+  tarsia_weights* bad = NULL;
+  tarsia_weights_destroy(thirds[2]);
+  CHECK_OK(tarsia_weights_shard((const tarsia_weights* const*)&other, 1, false, 2, 3, &thirds[2]));
+  CHECK_INVALID("piece 2 belongs to another matrix",
+                tarsia_weights_shard((const tarsia_weights* const*)thirds, 3, false, 0, 1, &bad));
+  CHECK(bad == NULL);
+  for (int i = 0; i < 3; ++i) tarsia_weights_destroy(thirds[i]);
+  tarsia_weights_destroy(whole);
+  tarsia_weights_destroy(other);
+  tarsia_weights_destroy(joined);
+}
+
 /* The columns of both, side by side. */
 static void TestPair(void) {
   tarsia_weights* first = Quantised();
@@ -202,7 +249,11 @@ static void TestPair(void) {
   CHECK_INVALID("`first` is null", tarsia_weights_pair(NULL, second, &bad));
   CHECK_INVALID("`second` is null", tarsia_weights_pair(first, NULL, &bad));
   CHECK_INVALID("`out` is null", tarsia_weights_pair(first, second, NULL));
+  tarsia_weights *one = Gathered(1), *another = Gathered(2);
+  CHECK_INVALID("gather list", tarsia_weights_pair(one, another, &bad));
   CHECK(bad == NULL);
+  tarsia_weights_destroy(one);
+  tarsia_weights_destroy(another);
   free(both);
   free(other);
   tarsia_weights_destroy(half);
@@ -353,6 +404,7 @@ int main(void) {
   TestPackAndFiles();
   TestShards();
   TestPair();
+  TestShardsOfGatherLists();
   TestProduct();
   TestWrongCalls();
   printf("%d failures\n", failures);

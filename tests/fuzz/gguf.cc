@@ -7,9 +7,9 @@
 #include "runtime/importers/gguf_blocks.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto tensors = tarsia::ParseGguf({data, size});
-  if (!tensors.ok()) return 0;
-  for (const tarsia::GgufTensor& tensor : *tensors) {
+  const auto header = tarsia::ParseGguf({data, size});
+  if (!header.ok()) return 0;
+  for (const tarsia::GgufTensor& tensor : header->tensors) {
     if (tensor.offset > size || tensor.bytes > size - tensor.offset) std::abort();
     const auto source = tarsia::ReadGguf(tensor, data, 0);
     if (!source.ok()) continue;

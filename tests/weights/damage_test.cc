@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "runtime/importers/gguf_file.h"
-#include "runtime/importers/model_config.h"
 #include "runtime/weights/tsw.h"
 #include "tests/data/test_data.h"
 #include "tests/weights/files.h"
@@ -151,12 +150,123 @@ TEST(Damage, Gguf) {
             "gguf-header");
 }
 
+// Arrays of `depth` dimensions: one element each, at last two bytes.
+std::string NestedArray(int depth) {
+  std::string out;
+  for (int i = 1; i < depth; ++i) {
+    out += BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{1});
+  }
+  return out + BytesOf(std::vector<uint32_t>{0}) + BytesOf(std::vector<uint64_t>{2}) + "xy";
+}
+
+TEST(Damage, PairsOfGguf) {
+  const auto with = [](const RawPair& pair) {
+    return ErrorOfGguf(GgufFile({{"a", 2, {32, 1}, std::string(18, 'x')}}, {pair}));
+  };
+  EXPECT_EQ(with({"x", 9, NestedArray(1)}), "no error");
+  EXPECT_EQ(with({"x", 9, NestedArray(8)}), "no error");
+  EXPECT_NE(with({"x", 9, NestedArray(9)}).find("arrays are nested more than 8 deep"),
+            std::string::npos);
+  // Two arrays, the first without elements.
+  const std::string none = BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{0});
+  const std::string two = BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{2});
+  EXPECT_EQ(with({"x", 9, two + none + NestedArray(2)}), "no error");
+  const std::string huge =
+      BytesOf(std::vector<uint32_t>{9}) + BytesOf(std::vector<uint64_t>{uint64_t{1} << 63});
+  EXPECT_NE(with({"x", 9, huge + NestedArray(1)}), "no error");
+  EXPECT_NE(with({"x", 13, ""}).find("a value has the type 13, which is unknown"),
+            std::string::npos);
+  EXPECT_NE(with({"split.count", 6, "1234"}).find("`split.count` is no integer"),
+            std::string::npos);
+  std::string big = GgufFile({});
+  std::swap(big[4], big[7]);
+  EXPECT_EQ(ErrorOfGguf(big), "gguf-big-endian: this GGUF file is big-endian");
+}
+
 // A file that ends at any place.
 TEST(Damage, TruncatedGguf) {
   const std::string whole = GgufFile({{"a", 2, {32, 4}, std::string(72, 'x')}});
   for (size_t size = 0; size < whole.size(); ++size) {
     ASSERT_NE(ErrorOfGguf(whole.substr(0, size)), "no error") << size;
   }
+}
+
+// The weights of a model, each with the error of reading it.
+std::vector<std::string> ErrorsOf(const std::string& name, const std::string& file) {
+  Folder folder;
+  const auto model = Model::Open(folder.Write(name, file), {});
+  if (!model.ok()) return {model.error().message};
+  std::vector<std::string> out;
+  for (const ModelWeights& weights : model->weights()) {
+    const auto source = weights.read();
+    out.push_back(weights.name + ", " + weights.format + ": " +
+                  (source.ok() ? "no error" : source.error().message));
+  }
+  return out;
+}
+
+using Lines = std::vector<std::string>;
+
+// One error for a tensor, none of whose matrices is lost without one.
+TEST(Damage, GgufTensorsThatCannotBeImported) {
+  const auto errors = [](const RawGguf& tensor) {
+    return ErrorsOf("m.gguf", GgufFile({tensor, {"norm", 0, {1}, "1234"}}));
+  };
+  EXPECT_EQ(errors({"w", 2, {32, 1, 2, 1}, std::string(36, '\0')}),
+            Lines({"w.0, Q4_0: no error", "w.1, Q4_0: no error"}));
+  EXPECT_EQ(errors({"w", 2, {32, 1, 70, 70}, std::string(size_t{18} * 4900, '\0')}),
+            Lines({"w, Q4_0: tensor `w`: it has 4900 matrices, and at most 4096 can be imported"}));
+  EXPECT_EQ(errors({"w", 2, {32, 0, INT32_MAX, INT32_MAX}, ""}),
+            Lines({"w, Q4_0: tensor `w`: an extent of its shape is 0"}));
+  EXPECT_EQ(errors({"w", 2, {32}, std::string(18, '\0')}),
+            Lines({"w, Q4_0: tensor `w`: it is no matrix"}));
+  EXPECT_EQ(errors({"w", 23, {256, 1}, std::string(136, '\0')}),
+            Lines({"w, IQ4_XS: tensor `w`: weights of the type IQ4_XS cannot be imported"}));
+  EXPECT_EQ(errors({"w", 99, {256, 1}, std::string(136, '\0')}),
+            Lines({"w, 99: tensor `w`: weights of the type 99 cannot be imported"}));
+}
+
+// Part `part` of two, with one tensor.
+std::string GgufPart(uint16_t part, const std::string& tensor) {
+  return GgufFile({{tensor, 2, {32, 1}, std::string(18, '\0')}},
+                  {{"split.no", 2, BytesOf(std::vector<uint16_t>{part})},
+                   {"split.count", 2, BytesOf(std::vector<uint16_t>{2})}});
+}
+
+TEST(Damage, PartsOfGguf) {
+  Folder folder;
+  std::string path = folder.Write("m-00001-of-00002.gguf", GgufPart(0, "b"));
+  const std::string start = path.substr(0, path.size() - 15);
+  const auto opened = [&](const std::string& of) {
+    const auto model = Model::Open(of, {});
+    std::string out = model.ok() ? "" : model.error().message;
+    for (const ModelWeights& weights :
+         model.ok() ? model->weights() : std::span<const ModelWeights>()) {
+      out += weights.name + (weights.read().ok() ? ";" : " fails;");
+    }
+    for (size_t at = out.find(start); at != std::string::npos; at = out.find(start)) {
+      out.replace(at, start.size(), "M");
+    }
+    return out;
+  };
+  EXPECT_EQ(opened(path),
+            "this is part 1 of 2 of a model, and cannot open M2-of-00002.gguf: No "
+            "such file or directory");
+  const std::string second = folder.Write("m-00002-of-00002.gguf", GgufPart(1, "a"));
+  EXPECT_EQ(opened(path), "a;b;");
+  EXPECT_EQ(opened(second), "a;b;");
+  folder.Write("m-00002-of-00002.gguf", GgufPart(1, "b"));
+  EXPECT_EQ(opened(path), "tensor `b`: it stands in M1-of-00002.gguf and in M2-of-00002.gguf");
+  folder.Write("m-00002-of-00002.gguf", GgufPart(0, "a"));
+  EXPECT_EQ(opened(path), "this is part 1 of 2 of a model, and M2-of-00002.gguf is part 1 of 2");
+  folder.Write("m-00002-of-00002.gguf", "GGUX");
+  EXPECT_EQ(opened(path),
+            "this is part 1 of 2 of a model, and M2-of-00002.gguf: not a GGUF file: "
+            "it does not begin with GGUF");
+  path = folder.Write("part.gguf", GgufPart(0, "b"));
+  EXPECT_EQ(opened(path),
+            "this is part 1 of 2 of a model, and its name does not end in "
+            "-00001-of-00002.gguf");
 }
 
 // ---- .safetensors ------------------------------------------------------------------------------
@@ -199,9 +309,16 @@ TEST(Damage, GptqTensors) {
   EXPECT_EQ(ImportError(GptqFile({}), four), "no error");
   EXPECT_NE(ImportError(GptqFile({})).find("the version of GPTQ is unknown"), std::string::npos);
   EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v1", 0, 0}),
-            "tensor `l.qweight`: the codes have 0 bits");
+            "tensor `l.qweight`: it does not say how many bits a code has");
   EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, 16}),
             "tensor `l.scales`: its groups have 32 rows, and should have 16");
+  EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, 48}),
+            "tensor `l.scales`: groups of 48 rows do not divide 64 rows");
+  EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, -1}),
+            "tensor `l.scales`: its groups have 32 rows, and should have 64");
+  const auto one_group = GptqFile({{8, 32}, {1, 4}, {1, 32}});
+  EXPECT_EQ(ImportError(one_group, {"gptq-v2", 4, -1}), "no error");
+  EXPECT_EQ(ImportError(one_group, {"gptq-v2", 4, 128}), "no error");  // of 64 rows, all there are
   EXPECT_EQ(ImportError(GptqFile({{8, 32}, {2, 3}, {2, 32}}), four),
             "tensor `l.qzeros`: its shape is [2, 3], and should be [2, 4]");
   EXPECT_EQ(ImportError(GptqFile({{8, 32}, {3, 4}, {3, 32}}), four),
@@ -249,20 +366,46 @@ TEST(Damage, OtherTensors) {
             "tensor `l.axis`: groups that do not lie along K are not supported");
 }
 
-TEST(Damage, Configuration) {
-  EXPECT_FALSE(ParseModelConfig("").ok());
-  EXPECT_FALSE(ParseModelConfig("[1]").ok());
-  const auto odd = ParseModelConfig(R"({"bits": "four", "group_size": 1e300, "quant_method": 3})");
-  ASSERT_TRUE(odd.ok());
-  EXPECT_EQ(odd->bits, 0);
-  EXPECT_EQ(odd->group, 0);
-  EXPECT_EQ(odd->method, "");
-  const auto nested = ParseModelConfig(
-      R"({"quantization_config": {"quant_method": "gptq", "bits": 3, "group_size": -1}})");
-  ASSERT_TRUE(nested.ok());
-  EXPECT_EQ(nested->method, "gptq");
-  EXPECT_EQ(nested->bits, 3);
-  EXPECT_EQ(nested->group, -1);
+TEST(Damage, ExpertsThatCannotBeImported) {
+  const auto errors = [](int64_t experts) {
+    const auto count = static_cast<size_t>(experts);
+    return ErrorsOf(
+        "m.safetensors",
+        SafetensorsFile({{"l_blocks", "U8", {experts, 1, 1, 16}, std::string(16 * count, 'x')},
+                         {"l_scales", "U8", {experts, 1, 1}, std::string(count, 'x')}}));
+  };
+  EXPECT_EQ(errors(2), Lines({"l.0, mxfp4: no error", "l.1, mxfp4: no error"}));
+  EXPECT_EQ(errors(0), Lines({"l, mxfp4: tensor `l_blocks`: an extent of its shape is 0"}));
+  EXPECT_EQ(errors(4097), Lines({"l, mxfp4: tensor `l_blocks`: it has 4097 matrices, and at most "
+                                 "4096 can be imported"}));
+}
+
+// The only tensor that is lost is the one of an unknown type, and only where it matters.
+TEST(Damage, TypesThatAreUnknown) {
+  const RawTensor weight = {"l.weight", "I8", {1, 1}, "x"};
+  const RawTensor scale = {"l.weight_scale", "F32", {1}, Words(1, 0x3F000000)};
+  EXPECT_EQ(ErrorsOf("m.safetensors", SafetensorsFile({weight, scale, {"bias", "F4", {3}, "xx"}})),
+            Lines({"l, compressed-tensors: no error"}));
+  EXPECT_EQ(
+      ErrorsOf("m.safetensors", SafetensorsFile({weight, {"l.weight_scale", "F6_E2M3", {1}, "x"}})),
+      Lines({"l, compressed-tensors: tensor `l.weight_scale`: its type F6_E2M3 is unknown"}));
+  EXPECT_EQ(ErrorsOf("m.safetensors",
+                     SafetensorsFile({weight, scale, {"l.weight_zero_point", "U4", {2}, "x"}})),
+            Lines({"l, compressed-tensors: tensor `l.weight_zero_point`: its type U4 is unknown"}));
+  EXPECT_EQ(
+      ErrorsOf("m.safetensors", SafetensorsFile({weight, scale, {"m.weight", "F4", {2, 1}, "x"}})),
+      Lines(
+          {"l, compressed-tensors: no error", "m, F4: tensor `m.weight`: its type F4 is unknown"}));
+  auto gptq = GptqFile({});
+  gptq[2] = {"l.scales", "F4", {2, 64}, std::string(64, 'x')};
+  EXPECT_EQ(ImportError(gptq, {"gptq-v2", 4, 0}), "tensor `l.scales`: its type F4 is unknown");
+}
+
+TEST(Damage, NamesWithControlCharacters) {
+  auto gptq = GptqFile({});
+  for (RawTensor& tensor : gptq) tensor.name.insert(1, "\\n\\u001b");  // as JSON escapes them
+  EXPECT_EQ(ImportError(gptq, {"gptq-v2", 4, 16}),
+            "tensor `l\\x0a\\x1b.scales`: its groups have 32 rows, and should have 16");
 }
 
 TEST(Damage, FileNames) {

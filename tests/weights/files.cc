@@ -43,11 +43,16 @@ std::string SafetensorsFile(const std::vector<RawTensor>& tensors) {
   return out + data;
 }
 
-std::string GgufFile(const std::vector<RawGguf>& tensors) {
+std::string GgufFile(const std::vector<RawGguf>& tensors, const std::vector<RawPair>& pairs) {
   std::string out = "GGUF";
   Append(&out, uint32_t{3});
   Append(&out, static_cast<uint64_t>(tensors.size()));
-  Append(&out, uint64_t{2});
+  Append(&out, uint64_t{2} + pairs.size());
+  for (const RawPair& pair : pairs) {
+    AppendString(&out, pair.key);
+    Append(&out, pair.type);
+    out += pair.value;
+  }
   AppendString(&out, "general.name");
   Append(&out, uint32_t{8});
   AppendString(&out, "a test");

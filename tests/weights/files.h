@@ -24,7 +24,13 @@ struct RawGguf {
   std::string bytes;
 };
 
-std::string GgufFile(const std::vector<RawGguf>& tensors);
+// A key with the bytes of its value.
+struct RawPair {
+  std::string key;
+  uint32_t type = 0;
+  std::string value;
+};
+std::string GgufFile(const std::vector<RawGguf>& tensors, const std::vector<RawPair>& pairs = {});
 
 // A folder that is removed with the object.
 class Folder {

@@ -12,6 +12,7 @@
 #include "tools/matmul/device_matmul.h"
 #include "tools/matmul/matmul.h"
 #include "tools/output.h"
+#include "tools/output_files.h"
 #include "tools/tensor_io.h"
 #include "tools/weights/summary.h"
 
@@ -25,7 +26,10 @@ class FileMatmul {
   explicit FileMatmul(const MatmulRequest& request) : request_(request) {}
 
   int Run() {
-    int code = OpenDeviceOf(request_, &device_);
+    int code = CheckOutputFiles(
+        {request_.in, request_.x_scales, request_.weights, request_.bias, request_.residual},
+        {{"--out", request_.out}});
+    if (code == kDone) code = OpenDeviceOf(request_, &device_);
     if (code == kDone) code = ReadWeights();
     if (code == kDone) code = ReadRows();
     if (code == kDone && request_.candidates) {

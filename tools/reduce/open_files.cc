@@ -3,40 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "dtypes/convert.h"
 #include "tools/command.h"
 #include "tools/output.h"
+#include "tools/output_files.h"
 #include "tools/reduce/check_input.h"
 
 namespace tarsia::tools {
 namespace {
-
-// Of a path, what all its names have in common.
-std::string TrueName(const std::string& path) {
-  std::error_code error;
-  const auto whole = std::filesystem::absolute(path, error);
-  const auto name = std::filesystem::weakly_canonical(whole, error);
-  return error ? path : name.string();
-}
-
-// Devices and pipes, which take bytes from several outputs.
-bool IsSpecial(const std::string& path) {
-  std::error_code error;
-  return path != "-" && std::filesystem::exists(path, error) &&
-         !std::filesystem::is_regular_file(path, error);
-}
 
 // Whether this is the file of an input that nothing reads, which is not opened.
 bool IsUnread(const PlanTensor& input, const ReduceFiles& files, const std::string& path) {
   const auto found = files.inputs.find(input.name);
   if (input.used || found == files.inputs.end() || found->second == "-") return false;
   if (input.extents.empty() && ParseValue(input.dtype, found->second)) return false;
-  const std::string file = FileOfInput(found->second);
-  std::error_code error;  // one of them need not exist
-  return TrueName(file) == TrueName(path) || std::filesystem::equivalent(file, path, error);
+  return IsSameFile(FileOfInput(found->second), path);
 }
 
 }  // namespace
@@ -85,7 +68,7 @@ int OpenFiles::CheckOutputs(const Plan& plan, const ReduceFiles& files) const {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const std::string& name = plan.outputs[i].name;
     const auto path = files.outputs.find(name);
-    if (path == files.outputs.end() || IsSpecial(path->second)) continue;
+    if (path == files.outputs.end() || IsSpecialFile(path->second)) continue;
     const auto [other, fresh] = taken.emplace(TrueName(path->second), name);
     if (!fresh) {
       PrintError(

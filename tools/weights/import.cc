@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "runtime/importers/model.h"
+#include "support/printable.h"
 #include "tools/commands.h"
 #include "tools/diagnostics.h"
 #include "tools/output.h"
@@ -27,7 +28,8 @@ namespace {
 
 struct ImportRequest {
   std::string model, format, folder, compute;
-  uint32_t bits = 0, group = 0;
+  uint32_t bits = 0;
+  std::optional<int64_t> group;
   bool list = false, json = false;
 };
 
@@ -108,7 +110,7 @@ class Importer {
     const std::string file = FileOf(weights);
     const auto [place, is_new] = names_.emplace(file, weights.name);
     if (is_new) return std::nullopt;
-    return MakeDiagnostic(diag::kImportName, {}, file, place->second);
+    return MakeDiagnostic(diag::kImportName, {}, file, Printable(place->second));
   }
 
   // Reads and packs weights, on a thread of their own.
@@ -148,7 +150,7 @@ class Importer {
       PrintError(*out.error);
       return kEnvironment;
     }
-    PrintError(out.weights->name + ": " + out.error->message, out.error->help);
+    PrintError(Printable(out.weights->name) + ": " + out.error->message, out.error->help);
     if (request_.json) AppendOutcome(out);
     return kRejected;
   }
@@ -159,8 +161,8 @@ class Importer {
     if (request_.json) {
       AppendOutcome(out);
     } else {
-      PrintText(stdout, fmt::format("{}: {}, {}\n", out.weights->name, out.weights->format,
-                                    WeightsText(out.packed->info)));
+      PrintText(stdout, fmt::format("{}: {}, {}\n", Printable(out.weights->name),
+                                    out.weights->format, WeightsText(out.packed->info)));
     }
     return kDone;
   }
@@ -213,16 +215,20 @@ int MakeFolder(const std::string& folder) {
 }
 
 void Declare(Command& command, ImportRequest* request) {
-  command.Positional("MODEL", &request->model,
-                     "A .safetensors file, a folder with such files, or a .gguf file");
+  command.Positional(
+      "MODEL", &request->model,
+      "A .safetensors file, a folder with such files (if it has an index, those that this "
+      "names), or a .gguf file");
   command.Value("-o,--output", "DIR", &request->folder,
                 "The folder for the .tsw files; it is made if it does not exist");
   command.Flag("--list", &request->list, "Write nothing: list the weights");
   command.Choice("--format", &request->format, {"gptq-v1", "gptq-v2", "awq"},
-                 "The format of weights that are called qweight; the default is what config.json "
-                 "or quantize_config.json beside the file says");
-  command.Number("--bits", "N", &request->bits, "The bits of a code, if the files do not say");
-  command.Number("--group", "G", &request->group, "The rows of a group, if the files do not say");
+                 "The format of weights that are called qweight; the default is what config.json, "
+                 "quantize_config.json or quant_config.json beside the file says");
+  command.Count("--bits", "N", &request->bits,
+                "The bits of a code, if the files do not say or contradict each other");
+  command.Integer("--group", "G", &request->group,
+                  "The rows of a group, likewise; -1 means all rows");
   command.Choice("--compute", &request->compute, {"f16", "bf16", "i8", "f8e4m3fn"},
                  "The type of the activations; the default is f16");
   command.Flag("--json", &request->json, "Print the list as JSON");
@@ -240,16 +246,20 @@ int Import(const Args& args) {
   if (const auto code = command.Parse(args)) return *code;
   if (request.folder.empty() && !request.list) return command.Misuse("-o or --list is required");
   if (request.bits > 8) return command.Misuse("--bits is at most 8");
+  if (request.group && *request.group != -1 && *request.group < 1) {
+    return command.Misuse("--group is at least 1, or -1 for all rows");
+  }
   ModelOptions options;
   options.format = request.format;
   options.bits = static_cast<int>(request.bits);
-  options.group = request.group;
+  options.group = request.group.value_or(0);
   KeepFreeMemory();
   const auto model = Model::Open(request.model, options);
   if (!model.ok()) {
     PrintError(request.model + ": " + model.error().message, model.error().help);
     return kRejected;
   }
+  for (const std::string& note : model->notes()) PrintNote(note);
   if (!request.list) {
     if (const int code = MakeFolder(request.folder); code != kDone) return code;
   }

@@ -1,6 +1,7 @@
 // tarsia pack: weights from .npy and .safetensors to a .tsw file.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "runtime/weights/shards.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/output_files.h"
 #include "tools/progress.h"
 #include "tools/tensor_io.h"
 #include "tools/weights/summary.h"
@@ -23,7 +25,7 @@ namespace {
 
 struct PackRequest {
   std::string source;
-  std::string codes, scales, zeros;
+  std::string codes, scales, zeros, gather;
   std::string type;
   WeightOptions weights;
   std::string rule = "absmax", along = "n", shard;
@@ -134,6 +136,16 @@ int ReadFloats(const PackRequest& request, Floats* out) {
   return kDone;
 }
 
+// Reports an error in a source of codes: of the file that has them, or scales, or zero points.
+int RejectSource(const PackRequest& request, const std::string& name, Diagnostic error) {
+  const bool value = error.info == &diag::kWeightsValue || error.info == &diag::kWeightsNotFinite;
+  const bool zero = value && error.message.starts_with("the zero point");
+  if (request.codes.empty()) return Reject(name, error);
+  if (error.info == &diag::kWeightsGather) return Reject(request.gather, error);
+  if (error.info == &diag::kWeightsValue && !zero) error.help = "--scale f32 holds it";
+  return Reject(!value ? name : zero ? request.zeros : request.scales, error);
+}
+
 // Writes the .tsw file of a source of codes, or its shard.
 int WriteSource(const PackRequest& request, const PackTypes& types, const std::string& name,
                 const CodeSource& source, const Progress& progress) {
@@ -144,12 +156,12 @@ int WriteSource(const PackRequest& request, const PackTypes& types, const std::s
       PrintError(packed.error());
       return kEnvironment;
     }
-    if (!packed.ok()) return Reject(name, packed.error());
+    if (!packed.ok()) return RejectSource(request, name, packed.error());
     PrintWeights(*packed, request.output, request.json);
     return kDone;
   }
   const auto packed = PackedWeights::Pack(source, progress);
-  if (!packed.ok()) return Reject(name, packed.error());
+  if (!packed.ok()) return RejectSource(request, name, packed.error());
   const auto part = ShardOf(*packed, request.along == "k", types.part, types.parts);
   if (!part.ok()) return Reject("--shard " + request.shard, part.error());
   return WriteWeights(*part, request.output, request.json);
@@ -216,6 +228,19 @@ int ReadZeros(const PackRequest& request, DType type, CodeSource* source) {
   return CheckShape(request.zeros, shape, info);
 }
 
+int ReadGather(const PackRequest& request, std::vector<int32_t>* out) {
+  InputTensor in;
+  if (const int code = ReadInput(request.gather, &in); code != kDone) return code;
+  if (in.info.type != kI32 || in.info.shape.size() != 1) {
+    PrintError(fmt::format("{}: this is {} {}, and a gather list is i32 [K]", in.source,
+                           in.info.type_name, ShapeText(in.info.shape)));
+    return kRejected;
+  }
+  out->resize(in.info.bytes / sizeof(int32_t));
+  std::memcpy(out->data(), in.data.data(), in.info.bytes);
+  return kDone;
+}
+
 int PackCodes(const PackRequest& request, const PackTypes& types) {
   InputTensor codes;
   if (const int code = ReadMatrix(request.codes, &codes); code != kDone) return code;
@@ -244,6 +269,7 @@ int PackCodes(const PackRequest& request, const PackTypes& types) {
   int code = ReadValues(request, request.scales, &source.scales, &shape);
   if (code == kDone) code = CheckShape(request.scales, shape, info);
   if (code == kDone && !request.zeros.empty()) code = ReadZeros(request, types.zero, &source);
+  if (code == kDone && !request.gather.empty()) code = ReadGather(request, &source.gather);
   if (code != kDone) return code;
   const uint8_t* const data = codes.data.data();
   source.codes = [&](const Region& region, uint8_t* to, int64_t stride) {
@@ -266,8 +292,8 @@ int CheckRequest(const Command& command, const PackRequest& request) {
   }
   if (request.type.empty()) return command.Misuse("--type is required");
   if (request.output.empty()) return command.Misuse("-o is required");
-  if (!codes && (!request.scales.empty() || !request.zeros.empty())) {
-    return command.Misuse("--scales and --zeros need --codes");
+  if (!codes && (!request.scales.empty() || !request.zeros.empty() || !request.gather.empty())) {
+    return command.Misuse("--scales, --zeros and --gather need --codes");
   }
   if (!codes) return kDone;
   if (request.scales.empty()) return command.Misuse("--codes needs --scales");
@@ -287,6 +313,8 @@ void Declare(Command& command, PackRequest* request) {
                 "Codes instead of weights: a byte for each, [K, N]");
   command.Value("--scales", "FILE", &request->scales, "The scales of the codes, [K/group, N]");
   command.Value("--zeros", "FILE", &request->zeros, "Their zero points, [K/group, N]");
+  command.Value("--gather", "FILE", &request->gather,
+                "The order of their rows, i32 [K]: row i is row gather[i] of the weights");
   command.Value("--type", "T", &request->type,
                 "The type of the codes: u4, i3, f6e3m2, .., or a codebook: nf4, iq4_nl, fp4");
   command.Number("--columns", "C", &request->columns,
@@ -312,6 +340,11 @@ int Pack(const Args& args) {
   Declare(command, &request);
   if (const auto code = command.Parse(args)) return *code;
   int code = CheckRequest(command, request);
+  if (code == kDone) {
+    code = CheckOutputFiles(
+        {request.source, request.codes, request.scales, request.zeros, request.gather},
+        {{"-o", request.output}});
+  }
   PackTypes types;
   if (code == kDone) code = FindTypes(command, request, &types);
   if (code != kDone) return code;

@@ -8,6 +8,7 @@
 #include "runtime/weights/shards.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/output_files.h"
 #include "tools/weights/summary.h"
 
 namespace tarsia::tools {
@@ -42,6 +43,7 @@ int Reshard(const Args& args) {
   const auto part = ParseShard(shard);
   if (!part) return command.Misuse("--shard " + shard + ": not of the form 0/4");
   if (output.empty()) return command.Misuse("-o is required");
+  if (const int code = CheckOutputFiles(files, {{"-o", output}}); code != kDone) return code;
   std::vector<PackedWeights> loaded;
   std::vector<const PackedWeights*> pieces;
   for (const std::string& file : files) {
