@@ -22,14 +22,16 @@
  *   library does not detect the use of a handle after its destruction, nor what is wrong in memory
  *   of a GPU: another layer's weights, tensors that overlap, a workspace that is not prepared.
  * - Every struct begins with its size. Set it to sizeof, and set members that you do not use to
- *   zero (designated initialisers do that). A library that knows more members takes the missing
- *   ones as zero. A library that knows fewer members refuses a struct that sets the others.
+ *   zero: designated initialisers do that, and `T t{}; t.size = sizeof t;` in C++. A library that
+ *   knows more members takes the missing ones as zero. A library that knows fewer members refuses a
+ *   struct that sets the others.
  *   All structs of one array must have the same size.
  * - Enumerators have fixed values. Later versions may add some, but never change one.
  * - Texts are UTF-8. Sizes are in bytes. A pointer that points into a handle is valid as long as
  *   the handle exists.
  * - No exception leaves the library, and no wrong call corrupts memory: null handles, wrong sizes
- *   and wrong kinds all give TARSIA_STATUS_INVALID_ARGUMENT.
+ *   and wrong kinds all give TARSIA_STATUS_INVALID_ARGUMENT. Pointers that point to no memory, or
+ *   to less than the sizes say, are not found.
  * - The comment of every function states its thread safety. "Thread-safe" means that any number of
  *   threads may call it at the same time, on the same handles.
  */

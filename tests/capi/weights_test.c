@@ -241,7 +241,7 @@ static void TestPair(void) {
   }
   CHECK(memcmp(got, other, kCount * sizeof(float)) != 0);
   tarsia_weights* bad = NULL;
-  CHECK_INVALID("the shape of a pair differ: [128, 192] and [128, 384]",
+  CHECK_INVALID("differ in the shape: [128, 192] and [128, 384]",
                 tarsia_weights_pair(first, pair, &bad));
   tarsia_weights* half = NULL;
   CHECK_OK(tarsia_weights_shard((const tarsia_weights* const*)&first, 1, true, 0, 2, &half));

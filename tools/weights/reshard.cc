@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/weights/pair.h"
 #include "runtime/weights/shards.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -24,38 +25,56 @@ std::optional<std::pair<uint32_t, uint32_t>> ParseShard(const std::string& text)
   return out;
 }
 
+namespace {
+
+// False, and an error was printed, if one cannot be read.
+bool LoadAll(const std::vector<std::string>& files, std::vector<PackedWeights>* out) {
+  for (const std::string& file : files) {
+    auto packed = PackedWeights::Load(file);
+    if (!packed.ok()) {
+      PrintError(file + ": " + packed.error().message, packed.error().help);
+      return false;
+    }
+    out->push_back(*std::move(packed));
+  }
+  return true;
+}
+
+}  // namespace
+
 int Reshard(const Args& args) {
-  Command command("reshard", "Writes a part of a matrix, from .tsw files that hold all of it.",
-                  {"tarsia pack weights.npy --type i4 --group 32 -o w.tsw && "
-                   "tarsia reshard w.tsw --shard 1/2 --along k -o half.tsw"});
+  Command command(
+      "reshard", "Writes a part of a matrix, from .tsw files that hold all of it, or a gated pair.",
+      {"tarsia pack weights.npy --type i4 --group 32 -o w.tsw && "
+       "tarsia reshard w.tsw --shard 1/2 --along k -o half.tsw"});
   std::vector<std::string> files;
   std::string shard = "0/1";
   std::string along = "n";
   std::string output;
+  bool pair = false;
   bool json = false;
   command.Positionals("FILES", &files, "The .tsw files: one of the whole matrix, or its parts");
   command.Value("--shard", "I/N", &shard,
                 "Part I (from 0) of N equal parts; the default, 0/1, joins the files");
   command.Choice("--along", &along, {"n", "k"}, "The dimension that is cut; the default is n");
+  command.Flag(
+      "--pair", &pair,
+      "FILES are two matrices; their columns side by side are the weights of a gated pair");
   command.Value("-o,--output", "OUT", &output, "The .tsw file");
   command.Flag("--json", &json, "Print the summary as JSON");
   if (const auto code = command.Parse(args)) return *code;
   const auto part = ParseShard(shard);
   if (!part) return command.Misuse("--shard " + shard + ": not of the form 0/4");
   if (output.empty()) return command.Misuse("-o is required");
+  if (pair && part->second != 1) return command.Misuse("--pair and --shard exclude each other");
+  if (pair && files.size() != 2) return command.Misuse("--pair takes two files");
   if (const int code = CheckOutputFiles(files, {{"-o", output}}); code != kDone) return code;
   std::vector<PackedWeights> loaded;
+  if (!LoadAll(files, &loaded)) return kRejected;
   std::vector<const PackedWeights*> pieces;
-  for (const std::string& file : files) {
-    auto packed = PackedWeights::Load(file);
-    if (!packed.ok()) {
-      PrintError(file + ": " + packed.error().message, packed.error().help);
-      return kRejected;
-    }
-    loaded.push_back(*std::move(packed));
-  }
   for (const PackedWeights& piece : loaded) pieces.push_back(&piece);
-  const auto out = ShardOf(pieces, along == "k", part->first, part->second);
+  const auto out = pair ? PairOf(loaded[0], loaded[1])
+                        : ShardOf(pieces, along == "k", part->first, part->second);
   if (!out.ok()) {
     PrintError(out.error());
     return kRejected;

@@ -157,7 +157,10 @@ int Unpack(const Args& args) {
   }
   const bool writes = !request.weights.empty() || !request.codes.empty() ||
                       !request.scales.empty() || !request.zeros.empty() || !request.gather.empty();
-  return writes && !request.json ? WriteFiles(request, *packed) : Describe(request, *packed);
+  if (writes) {
+    if (const int written = WriteFiles(request, *packed); written != kDone) return written;
+  }
+  return writes && !request.json ? kDone : Describe(request, *packed);
 }
 
 }  // namespace tarsia::tools
