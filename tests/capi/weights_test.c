@@ -72,10 +72,8 @@ static void TestQuantise(void) {
   tarsia_weights_destroy(weights);
 }
 
-static void TestPackAndFiles(void) {
-  tarsia_weights *first = Quantised(), *packed = NULL, *loaded = NULL, *copied = NULL;
-  CHECK_OK(tarsia_weights_unpack(first, codes, kCount, scales, kScales, zeros, kScales));
-  int calls = 0;
+/* The codes and the scales above, without zero points. */
+static tarsia_codes Codes(void) {
   SIZED(tarsia_codes, given);
   given.type = Type("u4");
   given.compute = Type("f16");
@@ -87,6 +85,14 @@ static void TestPackAndFiles(void) {
   given.scale_type = Type("f16");
   given.scales = scales;
   given.scale_count = kScales;
+  return given;
+}
+
+static void TestPackAndFiles(void) {
+  tarsia_weights *first = Quantised(), *packed = NULL, *loaded = NULL, *copied = NULL;
+  CHECK_OK(tarsia_weights_unpack(first, codes, kCount, scales, kScales, zeros, kScales));
+  int calls = 0;
+  tarsia_codes given = Codes();
   given.zero = TARSIA_ZERO_POINT_INTEGER;
   given.zeros = zeros;
   given.zero_count = kScales;
@@ -179,17 +185,7 @@ static tarsia_weights* Gathered(int first) {
   for (int i = 0; i < kK; ++i) gather[i] = (i + first) % kK;
   for (int i = 0; i < kCount; ++i) codes[i] = (uint8_t)(i % 16);
   for (int i = 0; i < kScales; ++i) scales[i] = 0.5F;
-  SIZED(tarsia_codes, given);
-  given.type = Type("u4");
-  given.compute = Type("f16");
-  given.k = kK;
-  given.n = kN;
-  given.group = kGroup;
-  given.codes = codes;
-  given.code_count = kCount;
-  given.scale_type = Type("f16");
-  given.scales = scales;
-  given.scale_count = kScales;
+  tarsia_codes given = Codes();
   given.gather = gather;
   tarsia_weights* out = NULL;
   CHECK_OK(tarsia_weights_pack(&given, &out));
