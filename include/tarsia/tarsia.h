@@ -1174,7 +1174,7 @@ typedef struct tarsia_codes {
   tarsia_dtype type; /* of the codes */
   tarsia_dtype compute;
   int64_t k, n;
-  int64_t group;
+  int64_t group;        /* rows that share a scale; k: all of a column */
   const uint8_t* codes; /* [k, n]: a pattern of bits in each byte */
   size_t code_count;
   tarsia_dtype scale_type;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "dtypes/bulk.h"
@@ -63,17 +64,26 @@ class FileMatmul {
     return kRejected;
   }
 
+  // The type of the elements. NumPy cannot name bf16 and f8e4m3fn: raw elements of their size are
+  // of such a type where it is wanted.
+  static std::optional<DType> TypeOf(const InputTensor& in, DType wanted) {
+    const bool is_raw = !in.info.type && in.info.item_bytes == static_cast<size_t>(wanted.bits) / 8;
+    if (is_raw && (wanted == kBF16 || wanted == kF8E4M3FN)) return wanted;
+    return in.info.type;
+  }
+
   // Reads floats and rounds them to a type.
   int Read(const std::string& file, DType type, std::vector<uint8_t>* out,
            std::vector<int64_t>* shape, std::string_view others = "") {
     InputTensor in;
     if (const int code = ReadInput(file, &in); code != kDone) return code;
-    if (!in.info.type || !in.info.type->IsFloat() || in.info.type->bits < 16) {
+    const std::optional<DType> from = TypeOf(in, type);
+    if (!from || !from->IsFloat() || from->bits < 16) {
       return WrongType(in, fmt::format("f16, bf16, f32 or f64{}", others));
     }
     const size_t count = in.info.bytes / in.info.item_bytes;
     out->resize(count * static_cast<size_t>(type.bits) / 8);
-    CastBulk(*in.info.type, in.data.data(), type, out->data(), count);
+    CastBulk(*from, in.data.data(), type, out->data(), count);
     *shape = in.info.shape;
     return kDone;
   }
@@ -117,7 +127,7 @@ class FileMatmul {
     InputTensor in;
     if (const int code = ReadInput(request_.in, &in); code != kDone) return code;
     const DType wanted = weights_->info().compute;
-    if (in.info.type != wanted)
+    if (TypeOf(in, wanted) != wanted)
       return WrongType(in, fmt::format("{} with --x-scales", DTypeName(wanted)));
     x_.assign(in.data.data(), in.data.data() + in.info.bytes);
     shape_ = in.info.shape;
