@@ -61,7 +61,7 @@ std::unique_ptr<const MatmulPlan> PlanOn(const std::shared_ptr<runtime::Device>&
                                          const MatmulProblem& problem,
                                          const std::string& candidate = "") {
   runtime::MatmulOptions options;
-  options.candidate = candidate;
+  if (!candidate.empty()) options.candidate = candidate;
   auto plan = MatmulPlan::Make(problem, device, options);
   EXPECT_TRUE(plan.ok()) << plan.error().message;
   return plan.ok() ? *std::move(plan) : nullptr;

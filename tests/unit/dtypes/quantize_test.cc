@@ -266,7 +266,7 @@ TEST(DiagnosticsTest, IdsAreDistinct) {
 #include "dtypes/diagnostics.def"
 #undef DIAG
   };
-  EXPECT_EQ(ids.size(), 11u);
+  EXPECT_EQ(ids.size(), 12u);
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());
 }
 
