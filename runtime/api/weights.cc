@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -162,12 +161,7 @@ tarsia_status ReadCodes(const tarsia_codes& from, CodeSource* out) {
   out->scales.assign(from.scales, from.scales + from.scale_count);
   out->zeros.assign(from.zeros, from.zeros + from.zero_count);
   if (from.gather != nullptr) out->gather.assign(from.gather, from.gather + from.k);
-  out->codes = [codes = from.codes, n = from.n](const Region& region, uint8_t* to, int64_t stride) {
-    for (int64_t i = 0; i < region.rows; ++i) {
-      std::memcpy(to + i * stride, codes + (region.row + i) * n + region.column,
-                  static_cast<size_t>(region.columns));
-    }
-  };
+  out->codes = FillFrom(from.codes, from.n);
   return TARSIA_STATUS_OK;
 }
 

@@ -2,7 +2,6 @@
 #ifndef TARSIA_RUNTIME_MATMUL_WORKSPACE_H_
 #define TARSIA_RUNTIME_MATMUL_WORKSPACE_H_
 
-#include <algorithm>
 #include <cstdint>
 
 #include "runtime/matmul/candidates.h"

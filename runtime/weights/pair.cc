@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <utility>
+#include <vector>
 
 #include "runtime/diagnostics.h"
 #include "support/extents.h"
@@ -12,30 +11,28 @@
 namespace tarsia {
 namespace {
 
-Status CheckSame(const char* what, const std::string& first, const std::string& second) {
-  if (first == second) return OkStatus();
-  return MakeDiagnostic(diag::kPairOther, {}, what, first, second);
-}
-
 Status CheckSame(const PackedWeights& first, const PackedWeights& second) {
   const WeightInfo &a = first.info(), &b = second.info();
-  const auto name = [](DType type) { return std::string(DTypeName(type)); };
-  const auto zero = [](const WeightInfo& info) { return std::string(ZeroTypeName(info)); };
+  const auto same = [](const char* what, const auto& one, const auto& other) -> Status {
+    if (one == other) return OkStatus();
+    return MakeDiagnostic(diag::kPairOther, {}, what, one, other);
+  };
   const auto shape = [](int64_t k, int64_t n) { return fmt::format("[{}, {}]", k, n); };
-  TARSIA_CHECK(CheckSame("shape", shape(a.k, a.n), shape(b.k, b.n)));
-  TARSIA_CHECK(
-      CheckSame("shape of the whole matrix", shape(a.k, a.n), shape(a.whole_k, a.whole_n)));
-  TARSIA_CHECK(
-      CheckSame("shape of the whole matrix", shape(b.k, b.n), shape(b.whole_k, b.whole_n)));
-  TARSIA_CHECK(CheckSame("type", name(a.type), name(b.type)));
-  TARSIA_CHECK(CheckSame("type of the operands", name(a.compute), name(b.compute)));
-  TARSIA_CHECK(CheckSame("group", std::to_string(a.group), std::to_string(b.group)));
-  TARSIA_CHECK(CheckSame("type of the scales", name(a.scale_type), name(b.scale_type)));
-  TARSIA_CHECK(CheckSame("type of the zero points", zero(a), zero(b)));
-  TARSIA_CHECK(CheckSame("scale of the tensor", fmt::format("{}", a.tensor_scale),
-                         fmt::format("{}", b.tensor_scale)));
-  TARSIA_CHECK(CheckSame("codebook", fmt::format("{}", fmt::join(a.codebook, ", ")),
-                         fmt::format("{}", fmt::join(b.codebook, ", "))));
+  const auto book = [](const WeightInfo& info) {
+    return fmt::format("{}", fmt::join(info.codebook, ", "));
+  };
+  TARSIA_CHECK(same("shape", shape(a.k, a.n), shape(b.k, b.n)));
+  for (const WeightInfo* const w : {&a, &b}) {
+    TARSIA_CHECK(
+        same("shape of the whole matrix", shape(w->k, w->n), shape(w->whole_k, w->whole_n)));
+  }
+  TARSIA_CHECK(same("type", DTypeName(a.type), DTypeName(b.type)));
+  TARSIA_CHECK(same("type of the operands", DTypeName(a.compute), DTypeName(b.compute)));
+  TARSIA_CHECK(same("group", a.group, b.group));
+  TARSIA_CHECK(same("type of the scales", DTypeName(a.scale_type), DTypeName(b.scale_type)));
+  TARSIA_CHECK(same("type of the zero points", ZeroTypeName(a), ZeroTypeName(b)));
+  TARSIA_CHECK(same("scale of the tensor", a.tensor_scale, b.tensor_scale));
+  TARSIA_CHECK(same("codebook", book(a), book(b)));
   if (first.gather() == second.gather()) return OkStatus();
   return MakeDiagnostic(diag::kPairOther, {}, "gather list", "one list", "another");
 }
@@ -64,12 +61,7 @@ Result<PackedWeights> PairOf(const PackedWeights& first, const PackedWeights& se
   CodeSource source;
   source.info = first.info();
   source.info.n = source.info.whole_n = 2 * n;
-  source.codes = [&codes, n](const Region& region, uint8_t* to, int64_t stride) {
-    for (int64_t i = 0; i < region.rows; ++i) {
-      std::copy_n(codes.data() + (region.row + i) * 2 * n + region.column, region.columns,
-                  to + i * stride);
-    }
-  };
+  source.codes = FillFrom(codes.data(), 2 * n);
   source.scales = SideBySide(a.scales, b.scales, n);
   source.zeros = SideBySide(a.zeros, b.zeros, n);
   source.gather = first.gather();

@@ -268,4 +268,13 @@ bool TileMap::Unpack(const uint8_t* in, const Take& take, const Progress& progre
   return ParallelFor(Regions(), unpack, progress);
 }
 
+TileMap::Fill FillFrom(const uint8_t* codes, int64_t n) {
+  return [codes, n](const Region& region, uint8_t* out, int64_t stride) {
+    for (int64_t i = 0; i < region.rows; ++i) {
+      std::memcpy(out + i * stride, codes + (region.row + i) * n + region.column,
+                  Size(region.columns));
+    }
+  };
+}
+
 }  // namespace tarsia

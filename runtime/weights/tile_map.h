@@ -92,6 +92,9 @@ class TileMap {
   std::vector<uint32_t> used_[2][2];  // [at the last row of tiles][at the last column]
 };
 
+// Gives the codes of a dense matrix of n columns, a byte for each, which must outlive the result.
+TileMap::Fill FillFrom(const uint8_t* codes, int64_t n);
+
 }  // namespace tarsia
 
 #endif  // TARSIA_RUNTIME_WEIGHTS_TILE_MAP_H_

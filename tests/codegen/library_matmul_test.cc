@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,17 +60,16 @@ std::shared_ptr<runtime::Device> Open(std::string_view name) {
 
 std::unique_ptr<const MatmulPlan> PlanOn(const std::shared_ptr<runtime::Device>& device,
                                          const MatmulProblem& problem,
-                                         const std::string& candidate = "") {
+                                         const std::optional<std::string>& candidate = {}) {
   runtime::MatmulOptions options;
-  if (!candidate.empty()) options.candidate = candidate;
+  options.candidate = candidate;
   auto plan = MatmulPlan::Make(problem, device, options);
   EXPECT_TRUE(plan.ok()) << plan.error().message;
   return plan.ok() ? *std::move(plan) : nullptr;
 }
-std::unique_ptr<const MatmulPlan> PlanOf(const MatmulProblem& problem,
-                                         const std::string& candidate = "") {
+std::unique_ptr<const MatmulPlan> PlanOf(const MatmulProblem& problem) {
   const bool f8 = problem.activations() == kF8E4M3FN;
-  return PlanOn(Open(f8 ? "ptx:sm_89" : "ptx:sm_80"), problem, candidate);
+  return PlanOn(Open(f8 ? "ptx:sm_89" : "ptx:sm_80"), problem);
 }
 
 // The first kernel of a plan, and of each.
